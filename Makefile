@@ -1,0 +1,32 @@
+# Every target sets up what it needs first; setup is quick when nothing changed.
+.PHONY: setup demo test check bench conformance clients fmt docs
+BIN := .venv/bin
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml packages/mcp-pdb/pyproject.toml tools/setup
+	tools/setup
+
+demo: setup
+	$(BIN)/mcp-pdb demo
+
+test: setup
+	$(BIN)/python -m pytest -m "not network"
+
+check: setup
+	$(BIN)/ruff format --check && $(BIN)/ruff check && $(BIN)/pyright && $(BIN)/lint-imports --no-cache
+
+bench: setup
+	$(BIN)/python bench/debugger.py
+
+conformance: setup
+	$(BIN)/python tools/conformance.py
+
+clients: setup
+	$(BIN)/python -m pytest -m network tests/end_to_end
+
+fmt: setup
+	$(BIN)/ruff format && $(BIN)/ruff check --fix
+
+docs: setup
+	$(BIN)/python tools/reference.py
