@@ -1,0 +1,217 @@
+"""How a debuggee starts: plainly, or through the command of a sandbox.
+
+Every program runs below the reaper (see ``mcp_pdb.reaper``), so that it ends
+with the server whatever ends the server. A program's channel is one end of a
+socketpair that it inherits: it needs no port and no network.
+
+Nothing here starts a task or a thread; whoever calls ``receive`` or ``wait``
+does the waiting, and cancelling one loses nothing.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Protocol
+
+import anyio
+import anyio.abc
+
+from mcp_pdb.errors import EngineError, PathError, TargetError
+from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper
+from mcp_pdb.output import OutputStream
+
+CHANNEL_TOKEN = "{channel}"
+"""Stands for the number of the inherited channel descriptor; its first occurrence in argv is replaced."""
+CHANNEL_DESCRIPTOR = 3
+"""The number of the channel inside the program."""
+WORKING_DIRECTORY_TOKEN = "{cwd}"
+"""Stands for the working directory in the prefix of a ``CommandLauncher``."""
+START_SECONDS = 20.0
+_OWN_VARIABLES = "MCP_PDB_"
+_VANISHED = "The process that watches over the debuggees vanished during the start: try again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchSpec:
+    """What to start, where, and with which environment (the whole of it)."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    wants_channel: bool = False
+
+
+class Process(Protocol):
+    """A started program with its streams; ``channel`` is None unless it was asked for.
+
+    It never leaves anything behind once ``aclose`` or ``kill`` has returned.
+    """
+
+    @property
+    def pid(self) -> int:
+        """The program's process id; behind a sandbox's command, the command's."""
+        ...
+
+    @property
+    def stdout(self) -> OutputStream:
+        """The program's standard output, a pipe."""
+        ...
+
+    @property
+    def stderr(self) -> OutputStream:
+        """The program's standard error, a pipe of its own."""
+        ...
+
+    @property
+    def channel(self) -> anyio.abc.ByteStream | None:
+        """Our end of the channel, if one was asked for."""
+        ...
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status as last seen by ``wait`` or ``kill``; None before."""
+        ...
+
+    async def write_stdin(self, data: bytes) -> None:
+        """Write all of ``data``. Raises EngineError when the program no longer reads."""
+        ...
+
+    async def close_stdin(self) -> None:
+        """Let the program see the end of its standard input; idempotent."""
+        ...
+
+    async def wait(self) -> int:
+        """The program's exit status, negative for a signal; its descendants may live on."""
+        ...
+
+    async def kill(self) -> None:
+        """Kill the program and every descendant; returns when none is left; idempotent."""
+        ...
+
+    async def aclose(self) -> None:
+        """Kill, and close all streams; idempotent."""
+        ...
+
+
+class Launcher(Protocol):
+    """Starts programs."""
+
+    async def launch(self, spec: LaunchSpec) -> Process:
+        """Start ``spec``. Raises TargetError when it cannot start, EngineError when we cannot."""
+        ...
+
+
+class PlainLauncher:
+    """Starts programs as they are, each on its own leash.
+
+    ::
+
+        async with PlainLauncher() as launcher:
+            process = await launcher.launch(spec)
+
+    Leaving the block kills every program that is still running.
+    """
+
+    def __init__(self) -> None:
+        self._reaper: Reaper | None = None
+
+    async def __aenter__(self) -> "PlainLauncher":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def start(self) -> None:
+        """Start the reaper ahead of the first launch. Raises UnsupportedError on Windows."""
+        self._living_reaper()
+
+    async def launch(self, spec: LaunchSpec) -> Process:
+        """Start ``spec``. Raises TargetError when it cannot start, EngineError when we cannot."""
+        reaper = self._living_reaper()
+        with ExitStack() as ours:
+            try:
+                with ExitStack() as theirs:
+                    lease = await reaper.lease(ours)
+                    plumbing = Plumbing.lay(ours, theirs, wants_channel=spec.wants_channel)
+                    await lease.request(_request(spec), plumbing.theirs)
+                with anyio.fail_after(START_SECONDS):
+                    answer = await lease.receive()
+            except TimeoutError:
+                raise EngineError(f"{spec.argv[0]} did not start within {START_SECONDS:g} s.") from None
+            except OSError as error:
+                raise EngineError(
+                    f"The system refused to start a process ({error.strerror}): stop a session and try again."
+                ) from error
+            if answer is not None and "failed" in answer:
+                raise _start_failure(spec, *answer["failed"])
+            if answer is None or "pid" not in answer:
+                raise EngineError(_VANISHED)
+            return LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
+
+    async def aclose(self) -> None:
+        """Kill every program that is still running and end the reaper; idempotent."""
+        if self._reaper is not None:
+            reaper, self._reaper = self._reaper, None
+            await reaper.aclose()
+
+    def _living_reaper(self) -> "Reaper":
+        if self._reaper is not None and self._reaper.has_died():
+            self._reaper = None
+        if self._reaper is None:
+            self._reaper = Reaper()
+        return self._reaper
+
+
+class CommandLauncher:
+    """Starts programs through a command, such as that of a sandbox.
+
+    The command must keep descriptor 3 open and pass standard input and output
+    on. ``{cwd}`` in the prefix stands for the working directory.
+    """
+
+    def __init__(self, prefix: Sequence[str], launcher: Launcher) -> None:
+        self._prefix = tuple(prefix)
+        self._launcher = launcher
+
+    async def launch(self, spec: LaunchSpec) -> Process:
+        """Start ``spec`` behind the prefix; raises what the inner launcher raises."""
+        prefix = tuple(spec.cwd if part == WORKING_DIRECTORY_TOKEN else part for part in self._prefix)
+        return await self._launcher.launch(replace(spec, argv=prefix + spec.argv))
+
+
+def debuggee_environment(additions: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
+    """The server's own environment without its secrets (``MCP_PDB_*``), plus ``additions``."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_OWN_VARIABLES)}
+    return own | dict(additions)
+
+
+def _request(spec: LaunchSpec) -> dict[str, object]:
+    argv = list(spec.argv)
+    if spec.wants_channel and CHANNEL_TOKEN in argv:
+        argv[argv.index(CHANNEL_TOKEN)] = str(CHANNEL_DESCRIPTOR)
+    return {"argv": argv, "cwd": spec.cwd, "environment": dict(spec.environment)}
+
+
+def _start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | EngineError:
+    reason = os.strerror(number)
+    match stage:
+        case "cwd":
+            return PathError(
+                f"The working directory {spec.cwd} cannot be entered ({reason}): give another cwd."
+            )
+        case "exec":
+            return TargetError(
+                f"{spec.argv[0]} cannot be run ({reason}): check that it exists and is executable."
+            )
+        case _:
+            return EngineError(
+                f"The system refused to start a process ({reason}): stop a session and try again."
+            )
