@@ -1,6 +1,7 @@
 """A third-party MCP client, as people install it, debugs a failing test through our server."""
 
 import json
+import shutil
 import subprocess
 import sys
 import uuid
@@ -14,20 +15,7 @@ from tools.node_packages import QWEN_CODE, fetched, node, node_environment
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.timeout(300)]
 
-CART = """\
-def total(prices, discount):
-    result = 0
-    for price in prices:
-        result = price - discount
-    return result
-"""
-TEST_CART = """\
-from cart import total
-
-
-def test_total():
-    assert total([10, 20], 1) == 28
-"""
+CART = Path(__file__).parents[1] / "programs" / "cart"
 MARK = "MCP_PDB_TEST_RUN"
 
 
@@ -39,7 +27,7 @@ def debugging_session() -> Script:
         name="tool_search", arguments={"query": "select:" + ",".join(f"mcp__pdb__{tool}" for tool in USED)}
     )
     yield Call(name="mcp__pdb__start_debugger", arguments={"target": "test_cart.py::test_total"})
-    yield Call(name="mcp__pdb__add_breakpoint", arguments={"at": "cart.py:4"})
+    yield Call(name="mcp__pdb__add_breakpoint", arguments={"at": "cart.py:5"})
     yield Call(name="mcp__pdb__continue_execution")
     yield Call(name="mcp__pdb__continue_execution")
     yield Call(name="mcp__pdb__examine_locals")
@@ -60,11 +48,7 @@ USED = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "cart.py").write_text(CART, encoding="utf-8")
-    (folder / "test_cart.py").write_text(TEST_CART, encoding="utf-8")
-    return folder
+    return Path(shutil.copytree(CART, tmp_path / "project"))
 
 
 def processes_of(run: str) -> list[psutil.Process]:
@@ -137,7 +121,7 @@ def test_qwen_code_finds_the_tools_by_name_and_debugs_a_failing_test(project: Pa
         )
     )
     assert "test_cart.py" in answers["start_debugger"]
-    assert "cart.py:4" in answers["add_breakpoint"]
+    assert "cart.py:5" in answers["add_breakpoint"]
     assert "result = price - discount" in answers["continue_execution"]
     assert "result: 0 → 9" in answers["second_hit"]
     assert "price = 20" in answers["examine_locals"]

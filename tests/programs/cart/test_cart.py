@@ -1,0 +1,5 @@
+from cart import total
+
+
+def test_total():
+    assert total([10, 20], discount=1) == 28
