@@ -1,0 +1,154 @@
+"""Reads objects without running any code of theirs.
+
+Everything here goes through the descriptors of ``type`` and ``object``
+themselves, so a class cannot answer in its own way: no ``__getattr__``, no
+``__getattribute__``, no property, no ``__class__`` in disguise, no metaclass.
+``isinstance`` is avoided on purpose (it reads ``value.__class__``);
+``issubclass(type(value), builtin)`` only walks the method resolution order.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Mapping
+
+_read_name = type.__dict__["__name__"].__get__
+_read_qualname = type.__dict__["__qualname__"].__get__
+_read_module = type.__dict__["__module__"].__get__
+_read_mro = type.__dict__["__mro__"].__get__
+_read_class_dict = type.__dict__["__dict__"].__get__
+_read_module_dict = ModuleType.__dict__["__dict__"].__get__
+
+MISSING: Any = type("Missing", (), {"__doc__": "No value: unset, deleted or not found."})()
+
+
+def class_of(value: object) -> type:
+    """The real class; ``__class__`` is not asked."""
+    return type(value)
+
+
+def class_name(cls: type) -> str:
+    """The bare name, made printable."""
+    return printable(_read_name(cls))
+
+
+def class_qualname(cls: type) -> str:
+    """The qualified name, made printable."""
+    return printable(_read_qualname(cls))
+
+
+def class_module(cls: type) -> str:
+    """The module's name, or "" where a class has hidden it."""
+    try:
+        module = _read_module(cls)
+    except AttributeError:
+        return ""
+    return module if type(module) is str else ""
+
+
+def class_mro(cls: type) -> tuple[type, ...]:
+    """The method resolution order."""
+    return _read_mro(cls)
+
+
+def class_namespace(cls: type) -> Mapping[str, Any]:
+    """The class's own attributes, unbound."""
+    return _read_class_dict(cls)
+
+
+def module_namespace(module: ModuleType) -> dict[str, Any]:
+    """A module's globals, also for subclasses of ModuleType that load lazily."""
+    return _read_module_dict(module)
+
+
+def loaded(module_name: str, attribute: str) -> Any:
+    """An attribute of a module that the program has imported already, else MISSING."""
+    module = sys.modules.get(module_name)
+    if module is None or not issubclass(type(module), ModuleType):
+        return MISSING
+    return _read_module_dict(module).get(attribute, MISSING)
+
+
+def find_in_class(cls: type, name: str) -> Any:
+    """What the class (or a base) defines under ``name``, unbound, else MISSING."""
+    for base in _read_mro(cls):
+        found = _read_class_dict(base).get(name, MISSING)
+        if found is not MISSING:
+            return found
+    return MISSING
+
+
+def instance_dict(value: object) -> dict[Any, Any] | None:
+    """The object's own ``__dict__``, or None where it has none."""
+    cls = type(value)
+    for base in _read_mro(cls):
+        descriptor = _read_class_dict(base).get("__dict__")
+        if type(descriptor) is GetSetDescriptorType and base is not type:
+            try:
+                found = descriptor.__get__(value, cls)
+            except (AttributeError, TypeError):
+                return None
+            return found if issubclass(type(found), dict) else None
+    return None
+
+
+def slot_items(value: object) -> Iterator[tuple[str, Any]]:
+    """The set slots of Python classes, base classes first."""
+    cls = type(value)
+    for base in reversed(_read_mro(cls)):
+        namespace = _read_class_dict(base)
+        if "__slots__" not in namespace:
+            continue
+        for name, descriptor in namespace.items():
+            if type(descriptor) is MemberDescriptorType:
+                try:
+                    yield name, descriptor.__get__(value, cls)
+                except AttributeError:
+                    continue
+
+
+def fields(value: object) -> list[tuple[str, Any]]:
+    """The object's set attributes in definition order: slots, then ``__dict__``.
+
+    Private bookkeeping (dunder names, such as pydantic's slots) is left out,
+    except that pydantic's extra fields are merged in.
+    """
+    found: list[tuple[str, Any]] = []
+    for name, item in slot_items(value):
+        if name == "__pydantic_extra__" and type(item) is dict:
+            found.extend((key, extra) for key, extra in item.items() if type(key) is str)
+        elif not is_dunder(name):
+            found.append((name, item))
+    own = instance_dict(value)
+    if own:
+        found.extend(
+            (name, item) for name, item in dict.copy(own).items() if type(name) is str and not is_dunder(name)
+        )
+    return found
+
+
+def read_descriptor(owner: type, name: str, value: object) -> Any:
+    """The attribute that built-in ``owner`` defines, read past any override; MISSING if unset."""
+    descriptor = _read_class_dict(owner).get(name)
+    if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
+        return MISSING
+    try:
+        return descriptor.__get__(value, type(value))
+    except (AttributeError, ValueError, TypeError):
+        return MISSING
+
+
+def is_dunder(name: str) -> bool:
+    """True for ``__name__``."""
+    return name[:2] == "__" and name[-2:] == "__"
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates, newlines and control characters escaped."""
+    if str.isprintable(text):
+        return text
+    return str.__repr__(text)[1:-1]
