@@ -1,0 +1,215 @@
+"""Runs unittest with a result class that reports to the engine."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from . import run_target, source_lines, test_names
+
+_FILE_LINE = re.compile(r'File "([^"]+)", line (\d+)')
+_MAX_LISTED = 50
+
+
+def run(spec, hooks):
+    """Run ``python -m unittest`` on the ids of ``spec``; returns its exit status."""
+    directory = spec.get("cwd") or os.getcwd()
+    run_target.forget_shadowed(directory)
+    import unittest  # before the project's folder is on sys.path
+
+    run_target.main_of("unittest.__main__")
+    run_target.set_first_path(directory)
+    asked = [_dotted(line.strip()) for line in spec["target"].split("\n") if line.strip()]
+    arguments, buffered = _without_buffering(spec["args"])
+    run_target.set_arguments(
+        os.path.join(os.path.dirname(unittest.__file__), "__main__.py"), [*asked, *arguments]
+    )
+    if buffered:
+        hooks.note("switched_off", ["Switched off unittest's buffering (-b): output goes to the session."])
+    reporter = Reporter(spec, hooks)
+    hooks.begin()
+    program = _program_class(unittest, reporter)
+    argv = ["python -m unittest", *arguments, *asked]
+    _, error = run_target.call(lambda: program(module=None, argv=argv))
+    if error is not None and not isinstance(error, SystemExit):
+        reporter.note_broken(error)
+    return run_target.finish(error, dict(spec, on_failure="continue"), hooks, "uncaught in unittest")
+
+
+def _dotted(test_id):
+    """``tests/test_x.py::Case::test`` as unittest writes it; other ids as they are."""
+    path, separator, rest = test_id.partition("::")
+    if not separator:
+        return test_id
+    module = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".")
+    return ".".join([module, *rest.split("::")])
+
+
+def _without_buffering(arguments):
+    kept = [argument for argument in arguments if argument not in ("-b", "--buffer")]
+    return kept, len(kept) != len(arguments)
+
+
+class Reporter:
+    """What unittest's classes tell the engine; knows nothing of how they are run."""
+
+    def __init__(self, spec, hooks):
+        self._spec = spec
+        self._hooks = hooks
+        self._entry_pending = bool(spec.get("stop_at_entry"))
+        self._counts = {}
+        self._selected = 0
+
+    def selected(self, suite):
+        """Report what was loaded, and what could not be."""
+        tests = list(_tests_of(suite))
+        found = [test for test in tests if not _is_placeholder(test)]
+        self._selected = len(found)
+        for test in tests:
+            if _is_placeholder(test):
+                self._note_placeholder(test)
+        if found:
+            listed = [test.id() for test in found[:_MAX_LISTED]]
+            self._hooks.note("collected", {"selected": listed, "count": len(found)})
+
+    def starting(self, test):
+        """Offer the first test's code for the first stop."""
+        run_target.watch_threads(self._spec, self._hooks)
+        if self._entry_pending and not _is_placeholder(test):
+            code = test_names.test_code(getattr(test, getattr(test, "_testMethodName", ""), None))
+            if code is not None:
+                self._entry_pending = False
+                self._hooks.entry(code)
+
+    def failed(self, test, info):
+        """Stop at a failure."""
+        if self._spec.get("on_failure") == "stop" and not _is_placeholder(test):
+            self._hooks.failure(info[0], info[1], test_names.user_part(info[2]), "failure in %s" % test.id())
+
+    def outcome(self, test, outcome):
+        """Count one outcome."""
+        self._counts[outcome] = self._counts.get(outcome, 0) + 1
+        if outcome != "passed" or self._selected <= _MAX_LISTED:
+            self._hooks.note("test_result", {"id": test.id(), "outcome": outcome, "when": "call"})
+
+    def summary(self):
+        """Report the totals."""
+        self._hooks.note("summary", dict(self._counts))
+
+    def note_broken(self, error):
+        """Report a test module whose import ended the run."""
+        file, line = test_names.error_place(error, None)
+        message = "%s: %s" % (type(error).__name__, getattr(error, "msg", None) or error)
+        self._hooks.note("collect_error", {"file": file, "line": line, "message": message})
+
+    def _note_placeholder(self, test):
+        error = getattr(test, "_exception", None)
+        text = str(error)
+        name = test.id().rpartition("_FailedTest.")[2]
+        if isinstance(error, AttributeError) or _names_missing_module(text, name):
+            self._hooks.note("not_found", {"asked": name, "nearest": _nearest(text, name, self._spec)})
+            return
+        places = _FILE_LINE.findall(text)
+        file, line = places[-1] if places else (None, 0)
+        message = text.strip().rpartition("\n")[2]
+        self._hooks.note("collect_error", {"file": file, "line": int(line) or None, "message": message})
+
+
+def _program_class(unittest, reporter):
+    class Runner(unittest.TextTestRunner):
+        resultclass = _result_class(unittest.TextTestResult, reporter)
+
+    class Program(unittest.TestProgram):
+        def runTests(self):  # noqa: N802 - unittest's name
+            reporter.selected(self.test)
+            self.testRunner = Runner
+            super().runTests()
+
+    return Program
+
+
+def _result_class(base, reporter):
+    class Counting(base):
+        def addSuccess(self, test):  # noqa: N802
+            super().addSuccess(test)
+            reporter.outcome(test, "passed")
+
+        def addSkip(self, test, reason):  # noqa: N802
+            super().addSkip(test, reason)
+            reporter.outcome(test, "skipped")
+
+        def addExpectedFailure(self, test, err):  # noqa: N802
+            super().addExpectedFailure(test, err)
+            reporter.outcome(test, "xfailed")
+
+        def addUnexpectedSuccess(self, test):  # noqa: N802
+            super().addUnexpectedSuccess(test)
+            reporter.outcome(test, "xpassed")
+
+        def stopTestRun(self):  # noqa: N802
+            super().stopTestRun()
+            reporter.summary()
+
+    return _stopping_class(Counting, reporter)
+
+
+def _stopping_class(base, reporter):
+    class Result(base):
+        def startTest(self, test):  # noqa: N802
+            super().startTest(test)
+            reporter.starting(test)
+
+        def addError(self, test, err):  # noqa: N802
+            reporter.failed(test, err)
+            super().addError(test, err)
+            reporter.outcome(test, "error")
+
+        def addFailure(self, test, err):  # noqa: N802
+            reporter.failed(test, err)
+            super().addFailure(test, err)
+            reporter.outcome(test, "failed")
+
+        def addSubTest(self, test, subtest, err):  # noqa: N802
+            if err is not None:
+                reporter.failed(subtest, err)
+                reporter.outcome(subtest, "failed" if issubclass(err[0], test.failureException) else "error")
+            super().addSubTest(test, subtest, err)
+
+    return Result
+
+
+def _tests_of(suite):
+    try:
+        children = iter(suite)
+    except TypeError:
+        yield suite
+        return
+    for child in children:
+        yield from _tests_of(child)
+
+
+def _is_placeholder(test):
+    """True for what unittest's loader puts in the place of a test it could not load."""
+    return type(test).__name__ in ("_FailedTest", "_ErrorHolder") and "unittest" in type(test).__module__
+
+
+def _names_missing_module(text, name):
+    match = re.search(r"No module named '([^']+)'", text)
+    return match is not None and (match.group(1) == name or match.group(1).endswith("." + name))
+
+
+def _nearest(text, name, spec):
+    """Names like the one that is missing from the module or class that the loader names."""
+    match = re.search(r"module '([^']+)' has no attribute|type object '([^']+)' has no attribute", text)
+    asked = [_dotted(line.strip()) for line in spec["target"].split("\n") if line.strip().endswith(name)]
+    for test_id in asked:
+        parts = test_id.split(".")
+        for count in range(len(parts), 0, -1):
+            module = sys.modules.get(".".join(parts[:count]))
+            file = getattr(module, "__file__", None)
+            if match is not None and file:
+                prefix = ".".join(parts[:count])
+                names = ["%s.%s" % (prefix, each) for each in test_names.tests_in(file)]
+                return test_names.nearest(test_id, names)
+    return []
