@@ -1,0 +1,105 @@
+"""What a tool's handler is given, and what it gives back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from mcp_pdb.arguments import ArgumentError, Arguments, Parameter, check
+from mcp_pdb.catalog import DEFAULT_TOOLS, tools_of
+from mcp_pdb.options import ServerOptions
+from mcp_pdb.records import BreakpointSpec, Exited, Outcome, Stopped
+from mcp_pdb.render import STOP_OUTPUT_LIMIT, OutputTail, View, exit_report, still_running, stop_report
+from mcp_pdb.session import Progress, Session, StillRunning, Wait
+from mcp_pdb.session_store import SessionStore
+
+_BREAKPOINT_PARAMETERS: tuple[Parameter, ...] = next(
+    spec.parameters for spec in DEFAULT_TOOLS if spec.name == "add_breakpoint"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the model reads, and the session it is about."""
+
+    text: str
+    session: Session | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of one tool by one owner."""
+
+    tool: str
+    owner: str
+    arguments: Arguments
+    progress: Progress
+    store: SessionStore
+    options: ServerOptions = field(default_factory=ServerOptions)
+
+    def session(self) -> Session:
+        """The session meant by session_id, or the owner's only one."""
+        return self.store.find(self.owner, self.arguments.optional_text("session_id"))
+
+    def wait(self) -> Wait:
+        """As long as timeout_seconds says, telling the client meanwhile."""
+        return Wait(seconds=self.arguments.number("timeout_seconds"), progress=self.progress)
+
+    def view(self, session: Session) -> View:
+        """How this owner sees that session's files."""
+        target = session.run.plan.target
+        return View(
+            cwd=target.cwd,
+            root=target.root,
+            budgets=self.options.budgets,
+            tools=frozenset(spec.name for spec in tools_of(self.options.toolset)),
+        )
+
+    def report(
+        self, session: Session, result: Outcome | StillRunning, opening: tuple[str, ...] = ()
+    ) -> Answer:
+        """The answer to a command that moved the program."""
+        view = self.view(session)
+        output = session.new_output(STOP_OUTPUT_LIMIT)
+        match result:
+            case Stopped():
+                text = stop_report(view, result, output, opening=opening)
+            case Exited():
+                text = exit_report(view, result, output, opening=opening)
+            case StillRunning(seconds=seconds, threads=threads):
+                text = "\n".join((*opening, still_running(view, seconds, threads, output)))
+        return Answer(text=text, session=session)
+
+    def repeat(self, session: Session) -> Answer:
+        """The last report again, without output."""
+        view = self.view(session)
+        match session.outcome:
+            case Stopped() as stopped:
+                return Answer(text=stop_report(view, stopped, OutputTail()), session=session)
+            case Exited() as exited:
+                return Answer(text=exit_report(view, exited, OutputTail()), session=session)
+            case None:
+                return Answer(text=f"the session is {session.state}", session=session)
+
+
+def breakpoint_spec(arguments: Arguments) -> BreakpointSpec:
+    """From the arguments of add_breakpoint."""
+    return BreakpointSpec(
+        at=arguments.text("at"),
+        condition=arguments.optional_text("condition"),
+        hits=arguments.optional_text("hits"),
+        log=arguments.texts("log"),
+        once=arguments.flag("once"),
+    )
+
+
+def breakpoint_specs(places: tuple[str | Mapping[str, object], ...]) -> tuple[BreakpointSpec, ...]:
+    """From start_debugger's breakpoints: places, or add_breakpoint's arguments."""
+    specs: list[BreakpointSpec] = []
+    for place in places:
+        given = cast("Mapping[str, object]", {"at": place} if isinstance(place, str) else place)
+        try:
+            specs.append(breakpoint_spec(check("breakpoints", _BREAKPOINT_PARAMETERS, given)))
+        except ArgumentError as error:
+            raise ArgumentError(f"start_debugger: {error}") from None
+    return tuple(specs)

@@ -1,0 +1,27 @@
+"""The door for programs that drive the debugger in their own process, such as an agent.
+
+The client speaks to the very server that stdio and HTTP serve, so what a
+program sees here is what a model sees there.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from mcp.client.client import Client
+
+from mcp_pdb.launcher import Launcher
+from mcp_pdb.options import ServerOptions
+from mcp_pdb.server import create_server
+
+
+@asynccontextmanager
+async def open_debugger(
+    *, launcher: Launcher | None = None, options: ServerOptions | None = None
+) -> AsyncGenerator[Client]:
+    """A connected MCP client; every session ends with the block.
+
+    ``launcher`` says how debuggees start (inside a sandbox, for instance);
+    None starts them plainly.
+    """
+    async with Client(create_server(options, launcher=launcher)) as client:
+        yield client

@@ -1,0 +1,384 @@
+"""A debugging session: which command is valid when, who is busy, what a wait ends with.
+
+States: starting → stopped ⇄ running → exited | failed. A command names the
+states it is valid in. Two things are exclusive: moving the program (answered
+``busy`` at once), and one engine call at a time (short calls queue briefly).
+A wait holds no engine call, so breakpoints, pause, stacks and output stay
+available while somebody waits.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_pdb.backend import Backend
+from mcp_pdb.engines import BackendFactory
+from mcp_pdb.errors import BusyError, DebuggerError, EngineError, StateError
+from mcp_pdb.launcher import Launcher
+from mcp_pdb.program_run import ENDED, ProgramRun, StartPlan, State
+from mcp_pdb.records import (
+    Breakpoint,
+    BreakpointSpec,
+    Change,
+    Outcome,
+    ResumeKind,
+    Stopped,
+    ThreadStack,
+    TraceTable,
+)
+from mcp_pdb.render import OutputTail
+
+PROGRESS_SECONDS = 1.5
+PATIENCE_SECONDS = 0.25
+"""How long a short engine call may queue behind another one."""
+ENGINE_SECONDS = 10.0
+PAUSE_SECONDS = 2.0
+
+Progress = Callable[[float, float, str], Awaitable[None]]
+
+
+async def no_progress(_elapsed: float, _total: float, _message: str) -> None:
+    """For callers that did not ask for progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillRunning:
+    """A wait ended before the program stopped; nothing was interrupted."""
+
+    seconds: float
+    """For how long the program has been running."""
+    threads: tuple[ThreadStack, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """How long a command waits, and who hears about it meanwhile."""
+
+    seconds: float
+    progress: Progress = no_progress
+
+
+class Session:
+    """One owner's program under debug, over as many runs as it is restarted."""
+
+    def __init__(
+        self, session_id: str, owner: str, tasks: TaskGroup, launcher: Launcher, make_backend: BackendFactory
+    ) -> None:
+        self.id = session_id
+        self.owner = owner
+        self.last_used = anyio.current_time()
+        self._tasks = tasks
+        self._launcher = launcher
+        self._make_backend = make_backend
+        self._run: ProgramRun | None = None
+        self._engine_lock = anyio.Lock()
+        self._engine_user = ""
+        self._mover: tuple[str, float] | None = None
+        self._shown_output = 0
+        self._read_output = 0
+        self.selected_frame = 0
+        """The frame that pdb's up and down have chosen; every stop goes back to the innermost."""
+
+    @property
+    def run(self) -> ProgramRun:
+        """The present run; raises before the first start."""
+        if self._run is None:
+            raise StateError("the session has not started a program yet")
+        return self._run
+
+    @property
+    def state(self) -> State:
+        """The state of the present run."""
+        return self.run.state
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The last stop, or the end."""
+        return self.run.outcome
+
+    @property
+    def is_over(self) -> bool:
+        """True when the program has ended; what is known of it stays readable."""
+        return self.state in ENDED
+
+    @property
+    def seconds_in_state(self) -> float:
+        """For how long the present state has lasted."""
+        return anyio.current_time() - self.run.since
+
+    async def start(self, plan: StartPlan, wait: Wait) -> Outcome | StillRunning:
+        """Launch and wait for the first stop or the end."""
+        run = ProgramRun(plan, self._launcher, self._make_backend)
+        self._run = run
+        self._shown_output = self._read_output = 0
+        with self._moving("start_debugger", "starting"):
+            self._tasks.start_soon(run.serve)
+            await run.ready.wait()
+            if run.failure is not None:
+                raise run.failure
+            return await self._settled(wait)
+
+    async def restart(self, plan: StartPlan, wait: Wait) -> Outcome | StillRunning:
+        """End the present run and start another in the same session."""
+        await self.run.stop()
+        self._mover = None
+        return await self.start(plan, wait)
+
+    async def stop(self) -> None:
+        """End the program, whatever anybody is doing with it."""
+        if self._run is not None:
+            await self._run.stop()
+
+    async def resume(
+        self,
+        command: str,
+        kind: ResumeKind,
+        wait: Wait,
+        *,
+        until: tuple[str, int] | None = None,
+        count: int = 1,
+    ) -> Outcome | StillRunning:
+        """Move ``count`` times, or until something else than a finished step ends it."""
+        deadline = anyio.current_time() + wait.seconds
+        steps: list[Stopped] = []
+        with self._moving(command, "stopped"):
+            for _ in range(count):
+                await self._send_resume(kind, until)
+                left = deadline - anyio.current_time()
+                result = await self._settled(replace(wait, seconds=max(left, 0.05)))
+                if not isinstance(result, Stopped):
+                    return result
+                steps.append(result)
+                if result.reason != "step":
+                    break
+        return combine_steps(steps, count)
+
+    async def proceed(self, command: str, wait: Wait) -> Outcome | StillRunning:
+        """Continue; on a program that runs already, go on waiting."""
+        if self.state == "running":
+            with self._moving(command, "running"):
+                return await self._settled(wait)
+        return await self.resume(command, "continue", wait)
+
+    async def pause(self) -> Outcome | StillRunning:
+        """Stop a running program where it is; whoever waits for it gets the same answer."""
+        self.require("pause_execution", "running")
+        await self.run.backend.pause()
+        return await self._settled(Wait(seconds=PAUSE_SECONDS))
+
+    async def threads(self) -> tuple[ThreadStack, ...]:
+        """Every thread and task, whatever the program is doing."""
+        self.require("where_am_i", "stopped", "running")
+        with anyio.move_on_after(ENGINE_SECONDS):
+            return await self.run.backend.threads()
+        raise EngineError("the program did not report its threads in time; stop_debugger ends it")
+
+    async def trace(
+        self, where: BreakpointSpec, expressions: tuple[str, ...], max_hits: int, wait: Wait
+    ) -> tuple[TraceTable, Outcome | None]:
+        """Run on and tabulate; the session is then where the outcome says, or still running."""
+        with self._moving("trace_lines", "stopped"):
+            run = self.run
+            before = run.outcome
+            async with run.waiting_suspended(), self._engine("trace_lines") as backend:
+                run.mark_running()
+                try:
+                    table, outcome = await backend.trace_lines(
+                        where, expressions, max_hits=max_hits, timeout_seconds=wait.seconds
+                    )
+                except DebuggerError:
+                    if before is not None:
+                        run.settle(before)
+                    raise
+                if outcome is not None:
+                    run.settle(outcome)
+            return table, outcome
+
+    async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
+        """Set in a stopped or running program."""
+        self.require("add_breakpoint", "stopped", "running")
+        async with self._engine("add_breakpoint") as backend:
+            return await self.run.set_breakpoint(backend, spec)
+
+    async def remove_breakpoint(self, breakpoint_id: int) -> None:
+        """Remove one from a stopped or running program."""
+        self.require("remove_breakpoint", "stopped", "running")
+        async with self._engine("remove_breakpoint") as backend:
+            await backend.remove_breakpoint(breakpoint_id)
+        self.run.breakpoints.pop(breakpoint_id, None)
+
+    async def list_breakpoints(self) -> tuple[Breakpoint, ...]:
+        """All that are set, with their hit counts."""
+        async with self._engine("list_breakpoints") as backend:
+            return await backend.breakpoints()
+
+    async def resolve_place(self, command: str, at: str) -> tuple[str, int]:
+        """The file and line that ``at`` stands for, checked as a breakpoint's place is."""
+        async with self.inspecting(command) as backend:
+            found = await backend.set_breakpoint(BreakpointSpec(at=self.in_present_file(at)))
+            await backend.remove_breakpoint(found.id)
+        return found.file, found.line
+
+    def in_present_file(self, at: str) -> str:
+        """A bare line number means the file where the program stands."""
+        outcome = self.outcome
+        return f"{outcome.location.file}:{at}" if at.isdecimal() and isinstance(outcome, Stopped) else at
+
+    @asynccontextmanager
+    async def inspecting(self, command: str) -> AsyncGenerator[Backend]:
+        """The engine, for one call on a stopped program."""
+        self.require(command, "stopped")
+        async with self._engine(command) as backend:
+            yield backend
+
+    def require(self, command: str, *states: State) -> None:
+        """Raise StateError unless the session is in one of ``states``; says what can be done now."""
+        if self.state in states:
+            return
+        seconds = self.seconds_in_state
+        match self.state:
+            case "running" if self._mover is not None:
+                raise BusyError(self._busy_text())
+            case "running":
+                raise StateError(
+                    f"{command} needs a stopped program, and it has been running for {seconds:.1f} s: "
+                    "continue_execution goes on waiting, where_am_i(all_threads=true) shows where it is"
+                )
+            case "stopped":
+                raise StateError(
+                    f"{command} needs a running program; it is stopped: continue_execution runs it"
+                )
+            case "starting":
+                raise StateError(f"{command} is too early: the program is still starting")
+            case "exited":
+                raise StateError(
+                    f"{command} needs a live program, and this one has ended: where_am_i repeats its report, "
+                    "start_debugger starts it again"
+                )
+            case "failed":
+                raise StateError(
+                    f"{command} is not possible: {self.run.failure}; start_debugger starts again"
+                )
+
+    def new_output(self, limit_chars: int) -> OutputTail:
+        """The end of what the program wrote since the last answer."""
+        try:
+            backend = self.run.backend
+        except DebuggerError:
+            return OutputTail()
+        text, end, omitted = backend.read_output(None, limit_chars)
+        if self._read_output == self._shown_output and not omitted:
+            self._read_output = end
+        self._shown_output = end
+        return OutputTail(text=text, omitted=omitted)
+
+    def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
+        """Output from ``cursor``, or from where reading last ended."""
+        start = self._read_output if cursor is None else cursor
+        text, next_cursor, omitted = self.run.backend.read_output(start, limit_chars)
+        if cursor is None:
+            self._read_output = next_cursor
+        return text, next_cursor, omitted
+
+    async def _send_resume(self, kind: ResumeKind, until: tuple[str, int] | None) -> None:
+        run = self.run
+        before = run.outcome
+        async with self._engine(kind) as backend:
+            run.mark_running()
+            self.selected_frame = 0
+            try:
+                with anyio.CancelScope(shield=True), anyio.fail_after(ENGINE_SECONDS):
+                    await backend.resume(kind, until=until, all_code=run.plan.target.all_code)
+            except DebuggerError:
+                if before is not None and run.state == "running":
+                    run.settle(before)
+                raise
+            except TimeoutError:
+                raise EngineError("the program did not answer; stop_debugger ends it") from None
+
+    async def _settled(self, wait: Wait) -> Outcome | StillRunning:
+        run = self.run
+        started = anyio.current_time()
+        while not run.settled.is_set():
+            elapsed = anyio.current_time() - started
+            if elapsed >= wait.seconds:
+                return await self._still_running()
+            with anyio.move_on_after(min(PROGRESS_SECONDS, wait.seconds - elapsed)):
+                await run.settled.wait()
+            if not run.settled.is_set():
+                elapsed = anyio.current_time() - started
+                await wait.progress(min(elapsed, wait.seconds), wait.seconds, f"running for {elapsed:.0f} s")
+        if run.outcome is None or run.state == "failed":
+            raise run.failure or EngineError("the program vanished; start_debugger starts it again")
+        return run.outcome
+
+    async def _still_running(self) -> StillRunning:
+        seconds = self.seconds_in_state
+        threads: tuple[ThreadStack, ...] = ()
+        with anyio.move_on_after(PAUSE_SECONDS):
+            threads = await self.run.backend.threads()
+        return StillRunning(seconds=seconds, threads=threads)
+
+    @contextmanager
+    def _moving(self, command: str, *states: State) -> Generator[None]:
+        if self._mover is not None:
+            raise BusyError(self._busy_text())
+        self.require(command, *states)
+        mine = (command, anyio.current_time())
+        self._mover = mine
+        try:
+            yield
+        finally:
+            if self._mover is mine:
+                self._mover = None
+
+    @asynccontextmanager
+    async def _engine(self, command: str) -> AsyncGenerator[Backend]:
+        acquired = False
+        with anyio.move_on_after(PATIENCE_SECONDS):
+            await self._engine_lock.acquire()
+            acquired = True
+        if not acquired:
+            raise BusyError(f"busy: {self._engine_user} has not finished; ask again when it has answered")
+        self._engine_user = command
+        try:
+            yield self.run.backend
+        finally:
+            self._engine_lock.release()
+
+    def _busy_text(self) -> str:
+        command, since = self._mover or ("a command", anyio.current_time())
+        seconds = anyio.current_time() - since
+        return (
+            f"busy: {command} has been waiting for {seconds:.1f} s; where_am_i(all_threads=true), "
+            "pause_execution and stop_debugger work meanwhile"
+        )
+
+
+def combine_steps(steps: list[Stopped], asked: int) -> Stopped:
+    """The last of several steps, with what changed over all of those in its frame."""
+    last = steps[-1]
+    if len(steps) == 1 and asked == 1:
+        return last
+    same_frame = [
+        step
+        for step in steps
+        if (step.location.file, step.location.function, step.depth)
+        == (last.location.file, last.location.function, last.depth)
+    ]
+    notes = last.notes
+    if len(steps) < asked:
+        notes = (*notes, f"stopped after {len(steps)} of {asked} steps")
+    return replace(last, changes=merge_changes([step.changes for step in same_frame]), notes=notes)
+
+
+def merge_changes(batches: list[tuple[Change, ...]]) -> tuple[Change, ...]:
+    """Changes over several stops: the first old value and the last new one of each name."""
+    merged: dict[str, Change] = {}
+    for change in (change for batch in batches for change in batch):
+        first = merged.get(change.name)
+        merged[change.name] = change if first is None else replace(change, old=first.old)
+    return tuple(change for change in merged.values() if change.old is not None or change.new is not None)
