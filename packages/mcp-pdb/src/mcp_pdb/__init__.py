@@ -1,0 +1,1 @@
+"""A Python debugger for language models, served over the Model Context Protocol."""

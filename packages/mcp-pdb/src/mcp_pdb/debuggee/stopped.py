@@ -1,0 +1,188 @@
+"""A thread that stands still, and every question that can be asked of it.
+
+Everything here runs in the stopped thread. Frames are counted from the
+innermost visible one; frames of libraries are left out unless no other exist.
+"""
+
+from __future__ import annotations
+
+from . import inspector, pdb_commands, source_lines, user_code
+from .deadline import Deadline
+from .tracing import is_own_code
+
+_MAX_FRAMES = 5000
+_SUMMARY_CHARS = 200
+
+
+class Refused(Exception):
+    """The question cannot be answered; the text says what to do."""
+
+
+class StoppedThread:
+    """One stop: the frames of a thread and the answers about them."""
+
+    def __init__(self, agent, frames, ident, alive=True):
+        self.agent = agent
+        self.ident = ident
+        self.alive = alive
+        self.frames = _visible(frames, keep_top=alive)
+        self._pdb = None
+
+    @property
+    def top(self):
+        """The innermost visible frame."""
+        return self.frames[0][0]
+
+    def frame(self, index):
+        """The frame with this index. Raises Refused."""
+        if not 0 <= index < len(self.frames):
+            raise Refused(
+                "There is no frame %d; frames go from 0 (innermost) to %d, where_am_i lists them."
+                % (index, len(self.frames) - 1)
+            )
+        return self.frames[index][0]
+
+    # -- answers ------------------------------------------------------------------------
+
+    def stack(self, limit):
+        """Visible frames, innermost first, equal neighbours folded."""
+        described = []
+        for index, (frame, line) in enumerate(self.frames):
+            location = self.location(frame, line)
+            if described and described[-1]["location"] == location:
+                described[-1]["repeated"] += 1
+                continue
+            if len(described) >= limit:
+                break
+            file = location["file"]
+            described.append(
+                {
+                    "index": index,
+                    "location": location,
+                    "source": _line_text(file, location["line"]),
+                    "is_user": user_code.is_user_code(file),
+                    "repeated": 1,
+                }
+            )
+        return {"frames": described, "depth": len(self.frames)}
+
+    def location(self, frame, line):
+        """File, line and function of a frame."""
+        code = frame.f_code
+        return {
+            "file": user_code.canonical(code.co_filename),
+            "line": line or code.co_firstlineno,
+            "function": self.agent.tracer.registry.qualname(code),
+        }
+
+    def examine_locals(self, frame, name_filter, cursor, limit_chars):
+        """A page of a frame's names."""
+        found = self.frame(frame)
+        return inspector.describe_locals(found.f_locals, found.f_code, name_filter, cursor, limit_chars)
+
+    def print_variable(self, path, frame, depth, cursor, limit_chars):
+        """One value, opened."""
+        found = self.frame(frame)
+        answer = inspector.describe_value(found.f_locals, found.f_globals, path, depth, cursor, limit_chars)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer
+
+    def evaluate(self, code, frame, timeout_seconds, limit_chars, on_stuck):
+        """Evaluate or execute in a frame, under a deadline."""
+        found = self.frame(frame)
+        before = inspector.snapshot(found.f_locals, found.f_code)
+
+        def run():
+            return inspector.evaluate(code, found.f_globals, found.f_locals, limit_chars)
+
+        try:
+            result, bindings = self.agent.watchdog.run(run, timeout_seconds, on_stuck)
+        except Deadline:
+            return {
+                "value": None,
+                "error": "TimeoutError: it did not finish within %g s and was interrupted; the program still "
+                "stands where it stood" % timeout_seconds,
+            }
+        if bindings:
+            inspector.write_back(found, bindings)
+        after = inspector.snapshot(found.f_locals, found.f_code)
+        self.agent.remember_frame(found, after)
+        result["changes"] = inspector.diff(before, after)
+        return result
+
+    def set_variable(self, path, expression, frame):
+        """Assign the value of an expression to a place."""
+        return self.evaluate("%s = (%s)" % (path, expression), frame, 5.0, 500, None)
+
+    def pdb_command(self, command, frame, limit_chars):
+        """Run an inspecting pdb command in a real ``pdb.Pdb`` set up on the frame."""
+        if self._pdb is None:
+            self._pdb = pdb_commands.PdbAtStop([entry[0] for entry in self.frames])
+        self.frame(frame)
+
+        def run():
+            return self._pdb.run(command, frame, limit_chars)
+
+        try:
+            return {"text": self.agent.watchdog.run(run, 10.0)}
+        except Deadline:
+            return {"text": "The command did not finish within 10 s and was interrupted."}
+
+    # -- the report ---------------------------------------------------------------------
+
+    def report(self):
+        """The fields that every stop shows."""
+        frame, line = self.frames[0]
+        location = self.location(frame, line)
+        caller = self.location(*self.frames[1]) if len(self.frames) > 1 else None
+        changes = self.agent.changes_in(frame)
+        return {
+            "thread": self.agent.thread_name(self.ident),
+            "thread_ident": self.ident,
+            "location": location,
+            "source": source_lines.source_window(location["file"], location["line"], 2),
+            "called_from": caller,
+            "depth": len(self.frames),
+            "changes": changes[:20],
+            "changes_omitted": max(0, len(changes) - 20),
+            "can_step": self.alive,
+        }
+
+
+def frames_from(frame):
+    """A running frame and its callers, innermost first, with their lines."""
+    frames = []
+    while frame is not None and len(frames) < _MAX_FRAMES:
+        frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return frames
+
+
+def frames_of_traceback(traceback):
+    """The frames an exception passed through and their callers, innermost first."""
+    passed = []
+    outermost = traceback.tb_frame.f_back
+    while traceback is not None and len(passed) < _MAX_FRAMES:
+        passed.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    passed.reverse()
+    return passed + frames_from(outermost)
+
+
+def _visible(frames, keep_top):
+    theirs = [entry for entry in frames if not is_own_code(entry[0].f_code.co_filename)]
+    visible = [entry for entry in theirs if user_code.is_user_code(entry[0].f_code.co_filename)]
+    if theirs and keep_top and (not visible or visible[0] is not theirs[0]):
+        visible.insert(0, theirs[0])
+    return visible or theirs or frames[:1]
+
+
+def returned_text(qualname, value):
+    """``name() -> value``."""
+    return "%s() -> %s" % (qualname, inspector.summarize(value, _SUMMARY_CHARS))
+
+
+def _line_text(file, line):
+    window = source_lines.source_window(file, line, 0)
+    return window[0][1].strip() if window else ""

@@ -1,0 +1,40 @@
+"""Entry of the pdb engine in the target's interpreter: ``python traced_main.py FD``.
+
+FD is the inherited end of a socket pair. The package of this folder is loaded
+by path under a private name, so nothing has to be installed for the target.
+"""
+
+import os
+import sys
+from types import ModuleType
+
+PACKAGE = "_mcp_pdb_debuggee"
+
+
+def load_package():
+    """Make this folder importable as a package of a private name."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.realpath(sys.path[0]) == os.path.realpath(folder):
+        del sys.path[0]
+    package = ModuleType(PACKAGE)
+    package.__path__ = [folder]
+    sys.modules[PACKAGE] = package
+
+
+def main():
+    """Connect, wait for the target, run it, leave with its exit status."""
+    load_package()
+    from socket import socket
+
+    from _mcp_pdb_debuggee import agent, run_target, wire
+
+    sock = socket(fileno=int(sys.argv[1]))
+    os.set_inheritable(sock.fileno(), False)
+    debugger = agent.Agent(wire.Channel(sock))
+    debugger.start()
+    spec = debugger.wait_for_begin()
+    sys.exit(run_target.run(spec, debugger))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,484 @@
+"""Finds out that the program reached a line, with ``sys.settrace``.
+
+Up to Python 3.11 this is the whole tracer: a trace function that returns None
+at once for code without breakpoints. From 3.12 ``monitoring`` finds
+breakpoints and this module still steps, pauses and holds threads, so that
+stepping behaves alike on every version.
+
+Events are answered for four purposes, in this order: hold a thread while
+another one is stopped, stop for a pause, stop for a finished step or a changed
+watch, stop for a breakpoint.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from _thread import get_ident
+
+from . import user_code
+
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_NOT_RAISED = (StopIteration, StopAsyncIteration, GeneratorExit)
+_SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
+_COROUTINE = 0x80
+
+
+class Step:
+    """A movement under way in one thread."""
+
+    __slots__ = ("all_code", "exception", "frame", "ident", "kind", "origin", "origin_line", "previous", "returned")
+
+    def __init__(self, kind, frame, ident, all_code=False):
+        self.kind = kind  # over, into, out, watch
+        self.frame = frame
+        self.ident = ident
+        self.all_code = all_code
+        self.origin = frame
+        self.origin_line = frame.f_lineno if frame is not None else 0
+        self.returned = None
+        self.exception = None
+        self.previous = None
+
+
+class CodeRegistry:
+    """Which code objects the program has run, by file."""
+
+    def __init__(self):
+        self.by_file = {}
+        self.calls = {}
+        self._qualnames = {}
+
+    def add(self, code):
+        """Note a code object that runs for the first time; returns its canonical file."""
+        file = user_code.canonical(code.co_filename)
+        self.by_file.setdefault(file, {})[id(code)] = code
+        if not hasattr(code, "co_qualname"):
+            self._name_inner(code, "" if code.co_name == "<module>" else code.co_name + ".<locals>.")
+        return file
+
+    def _name_inner(self, code, prefix):
+        for constant in code.co_consts:
+            if hasattr(constant, "co_code") and id(constant) not in self._qualnames:
+                name = prefix + constant.co_name
+                self._qualnames[id(constant)] = (name, constant)
+                is_function = constant.co_flags & 0x2
+                self._name_inner(constant, name + (".<locals>." if is_function else "."))
+
+    def qualname(self, code):
+        """The qualified name of a code object's function."""
+        name = getattr(code, "co_qualname", None)
+        if name is None:
+            name = self._qualnames.get(id(code), (code.co_name,))[0]
+        return name.replace(".<locals>", "")
+
+    def functions_run(self, file):
+        """Names of the functions of a file that ran, or None when it was never imported."""
+        codes = self.by_file.get(file)
+        if codes is None:
+            return None
+        return [self.qualname(code) for code in codes.values()]
+
+    def calls_of(self, file, function):
+        """How often a function was called, as far as that was counted."""
+        codes = self.by_file.get(file) or {}
+        return sum(self.calls.get(key, 0) for key, code in codes.items() if self.qualname(code) == function)
+
+
+class Tracer:
+    """Steps, pauses, holds threads; finds breakpoints up to Python 3.11.
+
+    ``agent`` answers: ``table`` (BreakpointTable), ``stop(frame, reason, ...)``
+    which returns when the model moves on, ``ignored`` (idents of our own
+    threads), ``reached(frame, breakpoints)`` and ``changed_watch(frame)``.
+    """
+
+    monitors = False
+
+    def __init__(self, agent):
+        self.agent = agent
+        self.registry = CodeRegistry()
+        self.step = None
+        self.pausing = False
+        self.holding = None
+        self.entry_code = None
+        self.entering = set()
+        self._skip = {}
+        self._lines = {}
+        self._installed = False
+        self.on_call = self._fast_on_call()
+
+    # -- installing ---------------------------------------------------------------
+
+    def install(self):
+        """Begin to trace this thread and all that it will start."""
+        self._installed = True
+        self.set_for_thread()
+        threading.settrace(self.on_call)
+        share_settrace(self)
+
+    def uninstall(self):
+        """Stop tracing for good, as in a forked child."""
+        self._installed = False
+        self.step = None
+        self.pausing = False
+        self._set_trace(None)
+        threading.settrace(None)
+
+    def set_for_thread(self):
+        """Give the current thread the trace function it needs now."""
+        step = self.step
+        if step is not None and step.ident == get_ident():
+            self._set_trace(self.on_call_stepping)
+        else:
+            self._set_trace(self._idle_trace())
+
+    def _idle_trace(self):
+        return self.on_call
+
+    def _set_trace(self, function):
+        if not isinstance(real_gettrace(), _Shared):
+            real_settrace(function)
+
+    # -- what changed ---------------------------------------------------------------
+
+    def breakpoints_changed(self):
+        """Look again at all code, including frames that are running."""
+        self._skip.clear()
+        self._lines.clear()
+        for ident, frame in sys._current_frames().items():
+            if ident not in self.agent.ignored:
+                self._trace_running(frame)
+
+    def _trace_running(self, frame):
+        while frame is not None:
+            if frame.f_trace is None and self._breakpoint_lines(frame.f_code):
+                frame.f_trace = self.on_event
+            frame = frame.f_back
+
+    def expect_entry(self, code):
+        """Stop at the first line of this code object when it runs."""
+        self.entry_code = code
+        self._skip.pop(id(code), None)
+
+    def _breakpoint_lines(self, code):
+        """The lines of this code object that have breakpoints, or None."""
+        known = self._lines.get(id(code))
+        if known is None:
+            lines = self.agent.table.lines_of(user_code.canonical(code.co_filename))
+            own = frozenset(line for line in code_lines(code) if line in lines) if lines else frozenset()
+            known = self._lines[id(code)] = (own, code)
+        return known[0] or None
+
+    # -- trace functions ------------------------------------------------------------
+
+    def _fast_on_call(self):
+        """The trace function of a thread that runs freely; a closure, for speed."""
+        skip, first_call = self._skip, self._first_call
+
+        def on_call(frame, event, arg):
+            code = frame.f_code
+            if id(code) in skip:
+                return None
+            return first_call(frame, code)
+
+        return on_call
+
+    def _first_call(self, frame, code):
+        ident = get_ident()
+        if ident in self.agent.ignored or not self._installed:
+            return None
+        if self._wanted(ident) and not is_own_code(code.co_filename):
+            return self.on_event
+        key = id(code)
+        known = self.registry.by_file.get(user_code.canonical(code.co_filename))
+        if known is None or key not in known:
+            self.registry.add(code)
+        if code is not self.entry_code and not self._breakpoint_lines(code):
+            self._skip[key] = code
+            return None
+        if not is_resumed(frame):
+            self.note_call(frame, code)
+        return self.on_event
+
+    def note_call(self, frame, code):
+        """Count a call and forget what an older frame at this address looked like."""
+        calls = self.registry.calls
+        calls[id(code)] = calls.get(id(code), 0) + 1
+        self.agent.forget_frame(frame)
+        self.entering.add(id(frame))
+
+    def is_entering(self, frame):
+        """Whether this is the first line with a breakpoint since the frame was called."""
+        entering = id(frame) in self.entering
+        self.entering.discard(id(frame))
+        return entering
+
+    def on_call_stepping(self, frame, event, arg):
+        """The trace function of the thread that is being stepped, or held."""
+        ident = get_ident()
+        if ident in self.agent.ignored:
+            return None
+        found = None if self.monitors else self.on_call(frame, event, arg)
+        step = self.step
+        if self._wanted(ident):
+            return self.on_event
+        if step is None or step.ident != ident:
+            return found
+        if step.kind in ("into", "watch") and self._may_enter(frame, step):
+            self.agent.forget_frame(frame)
+            return self.on_event
+        return found
+
+    def _wanted(self, ident):
+        """Whether this thread has to stand still at its next line."""
+        return self.pausing or (self.holding is not None and self.holding != ident)
+
+    def _may_enter(self, frame, step):
+        if is_own_code(frame.f_code.co_filename):
+            return False
+        return step.all_code or user_code.is_user_code(frame.f_code.co_filename)
+
+    def on_event(self, frame, event, arg):
+        """The local trace function of every frame that matters."""
+        ident = get_ident()
+        if self.holding is not None and self.holding != ident and ident not in self.agent.ignored:
+            self.agent.hold()
+        if event == "line":
+            self._on_line(frame, ident)
+        elif event == "return":
+            self._on_return(frame, arg, ident)
+        elif event == "exception":
+            step = self.step
+            if step is not None and step.ident == ident and frame is step.frame:
+                step.exception = None if issubclass(arg[0], _NOT_RAISED) else arg
+        if self._idle(frame, ident):
+            frame.f_trace = None
+            return None
+        return self.on_event
+
+    def _idle(self, frame, ident):
+        """Whether no event of this frame matters any more."""
+        if self.step is not None and self.step.ident == ident:
+            return False
+        return not self._wanted(ident) and not self._waits_for_line(frame.f_code)
+
+    def _waits_for_line(self, code):
+        return code is self.entry_code or self._breakpoint_lines(code) is not None
+
+    def _on_line(self, frame, ident):
+        if self.entry_code is frame.f_code:
+            self.entry_code = None
+            self.agent.stop(frame, "entry")
+            return
+        hits = self._hits_here(frame)
+        if hits:
+            self.agent.stop(frame, "breakpoint", hits=hits)
+            return
+        if self.pausing and user_code.is_user_code(frame.f_code.co_filename):
+            self.agent.stop(frame, "pause")
+            return
+        step = self.step
+        if step is not None and step.ident == ident:
+            self._step_on_line(frame, step)
+
+    def _hits_here(self, frame):
+        lines = self.agent.table.lines_of(user_code.canonical(frame.f_code.co_filename))
+        if not lines or frame.f_lineno not in lines:
+            return None
+        return self.agent.reached(frame, lines[frame.f_lineno])
+
+    def _step_on_line(self, frame, step):
+        if step.kind == "watch":
+            changes = self.agent.changed_watch(frame)
+            previous, step.previous = step.previous, (frame.f_code, frame.f_lineno)
+            if changes:
+                self.agent.stop(frame, "watch", watch=changes, previous=previous)
+        elif step.kind == "into":
+            if self._may_enter(frame, step):
+                self.agent.stop(frame, "step")
+        elif frame is step.frame:
+            if step.kind == "over":
+                self.agent.stop(frame, "step")
+            else:
+                step.exception = None
+
+    def _on_return(self, frame, value, ident):
+        step = self.step
+        if step is None or step.ident != ident:
+            return
+        if step.kind == "watch":
+            self._trace_caller(frame, step)
+            return
+        suspends = is_suspending(frame)
+        if frame is not step.frame:
+            if step.kind == "into":
+                self._trace_caller(frame, step)
+            return
+        if suspends and (step.kind != "out" or frame.f_code.co_flags & _COROUTINE):
+            if step.kind == "into":
+                self._trace_caller(frame, step)
+            return
+        step.returned = None if step.exception else (frame, value)
+        caller = self._trace_caller(frame, step)
+        if step.kind == "out" and caller is not None and caller is frame.f_back:
+            self.agent.stop(caller, "step")
+        else:
+            step.kind = "into"
+            step.frame = None
+            self.set_for_thread()
+
+    def _trace_caller(self, frame, step):
+        caller = frame.f_back
+        while caller is not None and not self._may_enter(caller, step):
+            caller = caller.f_back
+        if caller is not None:
+            caller.f_trace = self.on_event
+        return caller
+
+    # -- moving on from a stop, in the stopped thread -----------------------------------
+
+    def move(self, step, frame):
+        """Go on with ``step``, or freely when it is None."""
+        self.step = step
+        if step is not None:
+            walker = frame
+            while walker is not None:
+                if walker is frame or self._may_enter(walker, step):
+                    walker.f_trace = self.on_event
+                    if step.kind != "watch":
+                        break
+                walker = walker.f_back
+        self.set_for_thread()
+
+    def request_pause(self):
+        """Stop the first thread that reaches a line of user code."""
+        self.pausing = True
+        self._arm_all_threads()
+
+    def pause_over(self):
+        """A thread has stopped; nobody else has to."""
+        self.pausing = False
+
+    def hold_others(self, ident):
+        """Hold every other thread at its next line."""
+        if len(sys._current_frames()) <= 1 + len(self.agent.ignored):
+            return
+        self.holding = ident
+        self._arm_all_threads()
+
+    def release_others(self):
+        """Let the held threads run on."""
+        if self.holding is not None:
+            self.holding = None
+            self._disarm_all_threads()
+
+    def _arm_all_threads(self):
+        self._skip.clear()
+        me = get_ident()
+        for ident, frame in sys._current_frames().items():
+            if ident == me or ident in self.agent.ignored:
+                continue
+            while frame is not None:
+                if not is_own_code(frame.f_code.co_filename):
+                    frame.f_trace = self.on_event
+                frame = frame.f_back
+
+    def _disarm_all_threads(self):
+        """Local trace functions left on frames answer every event with nothing to do."""
+
+
+def is_own_code(filename):
+    """Whether this is code of the debugger itself."""
+    return filename.startswith(_OWN_FOLDER)
+
+
+def code_lines(code):
+    """The line numbers at which a code object has line events."""
+    lines = getattr(code, "co_lines", None)
+    if lines is not None:
+        return {line for _, _, line in lines() if line}
+    from dis import findlinestarts  # only before 3.10, where co_lines is missing
+
+    return {line for _, line in findlinestarts(code)}
+
+
+def is_suspending(frame):
+    """Whether a "return" event is a yield or an await, not a return."""
+    code = frame.f_code
+    if not code.co_flags & _SUSPENDS or frame.f_lasti < 0:
+        return False
+    return code.co_code[frame.f_lasti] in _suspending_opcodes()
+
+
+def is_resumed(frame):
+    """Whether a "call" event is a generator or coroutine going on, not starting."""
+    code = frame.f_code
+    if not code.co_flags & _SUSPENDS or frame.f_lasti < 0:
+        return False
+    if sys.version_info < (3, 11):
+        return True
+    return bool(code.co_code[frame.f_lasti + 1] & 3)
+
+
+_opcodes = []
+
+
+def _suspending_opcodes():
+    if not _opcodes:
+        from opcode import opmap  # read once, and only when a generator is stepped
+
+        names = ("YIELD_VALUE", "YIELD_FROM", "SEND", "RESUME", "INSTRUMENTED_YIELD_VALUE")
+        _opcodes.append(frozenset(opmap[name] for name in names if name in opmap))
+    return _opcodes[0]
+
+
+real_settrace = sys.settrace
+real_gettrace = sys.gettrace
+
+
+def share_settrace(tracer):
+    """Let the program's own trace function run beside ours instead of replacing it.
+
+    Only before 3.12, where both need the one trace function of a thread.
+    """
+
+    def settrace(function):
+        real_settrace(None)
+        if function is None:
+            tracer.set_for_thread()
+        else:
+            real_settrace(_Shared(tracer, function))
+
+    def gettrace():
+        current = real_gettrace()
+        return current.theirs if isinstance(current, _Shared) else None
+
+    sys.settrace = settrace
+    sys.gettrace = gettrace
+
+
+class _Shared:
+    """A trace function that calls ours, then the program's."""
+
+    def __init__(self, tracer, theirs):
+        self._tracer = tracer
+        self.theirs = theirs
+
+    def __call__(self, frame, event, arg):
+        ours = self._tracer.on_call_stepping(frame, event, arg)
+        theirs = self.theirs(frame, event, arg)
+        if theirs is None:
+            return ours
+        return theirs if ours is None else _shared_local(ours, theirs)
+
+
+def _shared_local(ours, theirs):
+    def local(frame, event, arg):
+        nonlocal theirs
+        ours(frame, event, arg)
+        theirs = theirs(frame, event, arg) or theirs
+        return local
+
+    return local

@@ -1,0 +1,304 @@
+"""The pdb engine: our own agent inside the target's interpreter.
+
+The agent (``mcp_pdb.debuggee``) does the work; this class starts it, asks it
+and keeps what it reports.
+"""
+
+import logging
+import signal
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_pdb import wire_records
+from mcp_pdb.agent_channel import AgentChannel
+from mcp_pdb.errors import EngineError, InterpreterError, StateError
+from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
+from mcp_pdb.output import OutputBuffer
+from mcp_pdb.records import (
+    Breakpoint,
+    BreakpointSpec,
+    EngineFacts,
+    Evaluation,
+    Exited,
+    Frame,
+    Outcome,
+    ResumeKind,
+    Target,
+    ThreadStack,
+    TraceTable,
+    VariablePage,
+)
+from mcp_pdb.run_notes import RunNotes
+
+_ENTRY = Path(__file__).parent / "debuggee" / "traced_main.py"
+_ABILITIES = frozenset({"send_input", "watch", "pdb_command", "trace_lines"})
+_PAUSE_SECONDS = 0.5
+_OLDEST = (3, 8)
+logger = logging.getLogger(__name__)
+
+
+class PdbBackend:
+    """One program under the agent (meets ``mcp_pdb.backend.Backend``)."""
+
+    def __init__(self, task_group: TaskGroup) -> None:
+        self._task_group = task_group
+        self._output = OutputBuffer()
+        self._notes = RunNotes()
+        self._outcomes: deque[Outcome] = deque()
+        self._arrived = anyio.Event()
+        self._greeted = anyio.Event()
+        self._stands = anyio.Event()
+        self._hello: dict[str, Any] = {}
+        self._ended: dict[str, Any] = {}
+        self._process: Process | None = None
+        self._channel_: AgentChannel | None = None
+        self._target = Target(kind="script", target="")
+        self._thread: int | None = None
+        self._terminated = False
+
+    @property
+    def facts(self) -> EngineFacts:
+        """Known after ``launch``."""
+        return EngineFacts(
+            engine="pdb",
+            interpreter=self._hello.get("executable", self._target.interpreter),
+            python_version=self._hello.get("version", ""),
+            pid=self._hello.get("pid", 0),
+            can=_ABILITIES,
+            notes=tuple(self._notes.switched_off),
+        )
+
+    # -- life -------------------------------------------------------------------------
+
+    async def launch(self, target: Target, launcher: Launcher) -> None:
+        """Start the agent in the target's interpreter and wait for its greeting."""
+        self._target = target
+        spec = LaunchSpec(
+            argv=(target.interpreter, str(_ENTRY), CHANNEL_TOKEN),
+            cwd=target.cwd,
+            environment=debuggee_environment(target.environment),
+            wants_channel=True,
+        )
+        process = self._process = await launcher.launch(spec)
+        if process.channel is None:
+            raise EngineError("The launcher gave no channel to the debuggee; use one that passes descriptors on.")
+        self._output.attach(process.stdout, process.stderr)
+        self._task_group.start_soon(self._output.pump, process.stdout)
+        self._task_group.start_soon(self._output.pump, process.stderr)
+        self._channel_ = AgentChannel(process.channel, self._on_event)
+        self._task_group.start_soon(self._channel_.read, self._after_end)
+        await self._greeted.wait()
+        if not self._hello:
+            raise self._start_failure()
+
+    def _start_failure(self) -> InterpreterError:
+        text, _, _ = self._output.take(None, 400)
+        return InterpreterError(
+            f"{self._target.interpreter} did not start as a Python {_OLDEST[0]}.{_OLDEST[1]} or later"
+            + (f": {text.strip()}" if text.strip() else "")
+            + "; choose another interpreter with python=."
+        )
+
+    async def _after_end(self) -> None:
+        """The channel has closed: the program has ended, or is about to."""
+        self._greeted.set()
+        process = self._process
+        if process is None:
+            return
+        code = await process.wait()
+        self._output.collect()
+        self._deliver(
+            Exited(
+                code=code if code >= 0 else None,
+                signal=None if code >= 0 else _signal_name(-code),
+                summary=self._notes.summary(),
+                verdicts=tuple(wire_records.verdict_of(item) for item in self._ended.get("verdicts", ())),
+                logs=wire_records.logs_of(self._ended.get("logs", [])),
+            )
+        )
+
+    def _on_event(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "hello":
+                self._hello = event
+                self._greeted.set()
+            case "stopped":
+                self._thread = event["thread_ident"]
+                self._deliver(wire_records.stopped_of(event))
+            case "note":
+                self._notes.add(event["kind"], event["data"])
+            case "ended":
+                self._ended = event
+            case "internal":
+                logger.error("the agent failed inside the program:\n%s", event["traceback"])
+            case _:
+                logger.warning("unknown event %s", event["event"])
+
+    def _deliver(self, outcome: Outcome) -> None:
+        self._stands.set()
+        self._outcomes.append(outcome)
+        self._arrived.set()
+
+    async def begin(self, *, stop_at_entry: bool) -> None:
+        """Let the program run."""
+        await self._ask("begin", spec=wire_records.run_fields(self._target, stop_at_entry=stop_at_entry))
+
+    async def wait(self) -> Outcome:
+        """The next stop or the end. Cancelling loses nothing."""
+        while not self._outcomes:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        return self._outcomes.popleft()
+
+    async def terminate(self) -> None:
+        """End the debuggee and all its descendants; idempotent."""
+        if self._process is None or self._terminated:
+            return
+        self._terminated = True
+        self._output.collect()
+        await self._process.aclose()
+
+    # -- moving -----------------------------------------------------------------------
+
+    async def resume(
+        self, kind: ResumeKind, *, until: tuple[str, int] | None = None, all_code: bool = False
+    ) -> None:
+        """Move on from a stop."""
+        params: dict[str, Any] = {"kind": kind, "all_code": all_code}
+        if until is not None:
+            params |= {"file": until[0], "line": until[1]}
+        self._stands = anyio.Event()
+        await self._ask("resume", **params)
+
+    async def pause(self) -> bool:
+        """Ask a running program to stop; True when a stop has come."""
+        await self._ask("pause")
+        with anyio.move_on_after(_PAUSE_SECONDS):
+            await self._stands.wait()
+        return self._stands.is_set()
+
+    async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
+        """Resolve, verify and set. Raises BreakpointError."""
+        return wire_records.breakpoint_of(await self._set(wire_records.spec_fields(spec)))
+
+    async def _set(self, fields: dict[str, Any]) -> dict[str, Any]:
+        root = self._target.root or self._target.cwd
+        return await self._ask("set_breakpoint", spec=fields, cwd=self._target.cwd, root=root)
+
+    async def remove_breakpoint(self, breakpoint_id: int) -> None:
+        """Raises BreakpointError when there is none with that id."""
+        await self._ask("remove_breakpoint", number=breakpoint_id)
+
+    async def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """All that are set, with their hit counts."""
+        return tuple(wire_records.breakpoint_of(item) for item in await self._ask("breakpoints"))
+
+    async def watch(self, expression: str, *, frame: int, mode: str) -> None:
+        """Stop when the expression's value changes."""
+        await self._ask("watch", expression=expression, frame=frame, mode=mode)
+
+    async def trace_lines(
+        self, where: BreakpointSpec, expressions: tuple[str, ...], *, max_hits: int, timeout_seconds: float
+    ) -> tuple[TraceTable, Outcome | None]:
+        """Run on and tabulate."""
+        fields = wire_records.spec_fields(where) | {"log": list(expressions)}
+        placed = await self._set(fields | {"trace": True, "hidden": True, "max_hits": max_hits})
+        number = placed["id"]
+        await self.resume("continue")
+        outcome: Outcome | None = None
+        with anyio.move_on_after(timeout_seconds):
+            outcome = await self.wait()
+        if isinstance(outcome, Exited):
+            rows = self._ended.get("rows", {}).get(str(number), [])
+        else:
+            rows = await self._ask("rows", number=number)
+            await self._ask("remove_breakpoint", number=number)
+        table = TraceTable(
+            columns=expressions,
+            rows=tuple(tuple(row) for row in rows),
+            hits=len(rows),
+            finished=_finish_of(outcome, len(rows), max_hits),
+        )
+        return table, outcome
+
+    # -- asking -----------------------------------------------------------------------
+
+    async def stack(self, limit: int = 50) -> tuple[Frame, ...]:
+        """The stopped thread's visible frames, innermost first."""
+        answer = await self._ask("stack", limit=limit)
+        return tuple(wire_records.frame_of(frame) for frame in answer["frames"])
+
+    async def threads(self) -> tuple[ThreadStack, ...]:
+        """Every thread and asyncio task, also while the program runs."""
+        return tuple(wire_records.thread_of(item, self._thread) for item in await self._ask("threads"))
+
+    async def examine_locals(
+        self, *, frame: int, name_filter: str | None, cursor: int, limit_chars: int
+    ) -> VariablePage:
+        """A page of a frame's names."""
+        answer = await self._ask(
+            "examine_locals", frame=frame, name_filter=name_filter, cursor=cursor, limit_chars=limit_chars
+        )
+        return wire_records.page_of(answer)
+
+    async def print_variable(
+        self, *, path: str, frame: int, depth: int, cursor: int, limit_chars: int
+    ) -> VariablePage:
+        """One value, opened."""
+        answer = await self._ask(
+            "print_variable", path=path, frame=frame, depth=depth, cursor=cursor, limit_chars=limit_chars
+        )
+        return wire_records.page_of(answer)
+
+    async def evaluate(
+        self, code: str, *, frame: int, timeout_seconds: float, limit_chars: int
+    ) -> Evaluation:
+        """Evaluate an expression or run a statement in a frame, under a deadline."""
+        answer = await self._ask(
+            "evaluate", code=code, frame=frame, timeout_seconds=timeout_seconds, limit_chars=limit_chars
+        )
+        return wire_records.evaluation_of(answer)
+
+    async def set_variable(self, *, path: str, expression: str, frame: int) -> Evaluation:
+        """Assign to a local, global, attribute or item."""
+        answer = await self._ask("set_variable", path=path, expression=expression, frame=frame)
+        return wire_records.evaluation_of(answer)
+
+    async def pdb_command(self, command: str, *, frame: int, limit_chars: int) -> str:
+        """Run an inspecting pdb command on the stopped frame and return its text."""
+        answer = await self._ask("pdb_command", command=command, frame=frame, limit_chars=limit_chars)
+        return str(answer["text"])
+
+    async def send_input(self, text: str) -> None:
+        """Write to the program's own standard input."""
+        if self._process is None:
+            raise StateError("The program has not started; start_debugger starts one.")
+        await self._process.write_stdin(text.encode())
+
+    def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
+        """Program output from ``cursor``."""
+        return self._output.take(cursor, limit_chars)
+
+    async def _ask(self, method: str, **params: Any) -> Any:
+        if self._channel_ is None:
+            raise StateError("The program has not started; start_debugger starts one.")
+        return await self._channel_.request(method, **params)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _finish_of(outcome: Outcome | None, rows: int, max_hits: int) -> Any:
+    if outcome is None:
+        return "timeout"
+    if isinstance(outcome, Exited):
+        return "exited"
+    return "max_hits" if rows >= max_hits else "stopped"
