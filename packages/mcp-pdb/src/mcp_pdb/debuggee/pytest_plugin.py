@@ -47,8 +47,9 @@ def run(spec, hooks):
     value, error = run_target.call(pytest.main, [*asked, *spec["args"]], [plugin])
     if error is not None:
         return run_target.finish(error, spec, hooks, "uncaught in pytest")
-    plugin.explain_empty(int(value))
-    return int(value)
+    status = int(value or 0)
+    plugin.explain_empty(status)
+    return status
 
 
 class Plugin:
@@ -69,6 +70,7 @@ class Plugin:
         self._said = set()
         self._cancel_dump = None
         self._root = ""
+        self._collecting = False
 
     # Settings
 
@@ -81,9 +83,18 @@ class Plugin:
         else:
             self._registered.append(name)
 
-    @_implements(tryfirst=True)
+    @_implements(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_parse(self, args):
         """Keep the list of arguments, to which pytest adds those of the project in place."""
+        self._prepare(args)
+        outcome = yield
+        error = outcome.excinfo[1] if outcome.excinfo is not None else None
+        if type(error).__name__ == "UsageError":
+            lines = [line.strip() for line in str(error).splitlines() if ": error: " in line]
+            message = lines[-1].partition(": error: ")[2] if lines else str(error)
+            self._hooks.note("usage_error", {"message": message})
+
+    def _prepare(self, args):
         self._arguments = args
         self._insert("-s")
         if "--no-header" not in args:
@@ -179,6 +190,7 @@ class Plugin:
     @_implements(hookwrapper=True)
     def pytest_make_collect_report(self):
         """Remember every node seen, for naming the nearest when one is not found."""
+        self._collecting = True
         outcome = yield
         report = outcome.get_result()
         for node in getattr(report, "result", None) or ():
@@ -197,7 +209,9 @@ class Plugin:
 
     def explain_empty(self, status):
         """Say what the nearest names are when nothing was run."""
-        if status not in (USAGE_ERROR, NOTHING_COLLECTED) or self._selected or self._broken_files:
+        if status not in (USAGE_ERROR, NOTHING_COLLECTED) or not self._collecting:
+            return
+        if self._selected or self._broken_files:
             return
         cwd = self._spec.get("cwd") or os.getcwd()
         if self._deselected:

@@ -19,31 +19,11 @@ CODE_NAME = "<code>"
 INTERRUPTED = 130
 
 _STARTUP_MODULES = frozenset(
-    (
-        "__main__",
-        "_abc",
-        "_codecs",
-        "_collections_abc",
-        "_sitebuiltins",
-        "abc",
-        "builtins",
-        "codecs",
-        "encodings",
-    )
-    + (
-        "genericpath",
-        "io",
-        "marshal",
-        "ntpath",
-        "os",
-        "posix",
-        "posixpath",
-        "site",
-        "sitecustomize",
-        "stat",
-        "sys",
-    )
-    + ("usercustomize", "zipimport")
+    [
+        *("__main__", "_abc", "_codecs", "_collections_abc", "_sitebuiltins", "abc", "builtins", "codecs"),
+        *("encodings", "genericpath", "io", "marshal", "ntpath", "os", "posix", "posixpath", "site"),
+        *("sitecustomize", "stat", "sys", "usercustomize", "zipimport"),
+    ]
 )
 _Module = type(sys)
 
@@ -75,20 +55,25 @@ def forget_shadowed(directory, keep=()):
             del sys.modules[name]
 
 
-def watch_threads(spec, hooks):
-    """Report an exception that ends a thread before the program's own hook sees it."""
-    current = threading.excepthook
-    if spec.get("on_failure") != "stop" or getattr(current, "reports_to_debugger", False):
-        return
+class ThreadHook:
+    """Reports an exception that ends a thread, then lets the program's own hook see it."""
 
-    def excepthook(args):
+    def __init__(self, hooks, original):
+        self._hooks = hooks
+        self._original = original
+
+    def __call__(self, args):
         if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
             name = args.thread.name if args.thread is not None else "unknown"
-            hooks.failure(args.exc_type, args.exc_value, args.exc_traceback, "thread %r" % name)
-        current(args)
+            self._hooks.failure(args.exc_type, args.exc_value, args.exc_traceback, "thread %r" % name)
+        self._original(args)
 
-    excepthook.reports_to_debugger = True
-    threading.excepthook = excepthook
+
+def watch_threads(spec, hooks):
+    """Put our hook before the one in force, unless it is ours."""
+    current = threading.excepthook
+    if spec.get("on_failure") == "stop" and not isinstance(current, ThreadHook):
+        threading.excepthook = ThreadHook(hooks, current)
 
 
 def fresh_main(**attributes):
@@ -164,7 +149,7 @@ def show_uncaught(error):
     """Print an uncaught exception through the program's own hook; returns the exit status."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
-        sys.last_exc = error
+        vars(sys)["last_exc"] = error
     hook = getattr(sys, "excepthook", sys.__excepthook__)
     _, failure = call(hook, type(error), error, error.__traceback__)
     if failure is None:
@@ -271,7 +256,7 @@ def _run_module(spec, hooks):
     set_first_path(directory)
     forget_shadowed(directory)
     hooks.begin()
-    details, error = call(runpy._get_module_details, name, _ModuleMissing)
+    details, error = call(getattr(runpy, "_get_module_details"), name, _ModuleMissing)
     if isinstance(error, _ModuleMissing):
         hooks.note("not_found", {"asked": name, "nearest": []})
         _write_error("%s: %s\n" % (sys.executable, error))
@@ -281,7 +266,7 @@ def _run_module(spec, hooks):
         if isinstance(error, SyntaxError):
             note_syntax_error(error, name, hooks)
         return finish(error, spec, hooks, "uncaught in the import of %s" % name)
-    _, module_spec, code = details
+    _, module_spec, code = details or ()
     sys.argv[0] = module_spec.origin
     namespace = fresh_main(
         __file__=module_spec.origin,
@@ -311,7 +296,8 @@ def _run_pytest(spec, hooks):
 
 
 def _run_unittest(spec, hooks):
-    from . import unittest_runner
+    forget_shadowed(spec.get("cwd") or os.getcwd())
+    from . import unittest_runner  # unittest is imported before the project's folder is on sys.path
 
     return unittest_runner.run(spec, hooks)
 

@@ -99,7 +99,7 @@ class SourceMap:
         for statement in scope.statements:
             if statement.bound is not None and not statement.is_docstring:
                 return statement.bound
-        body_start = _first_line(scope.node.body[0])
+        body_start = _first_line(getattr(scope.node, "body")[0])
         inside = [line for line in scope.lines if body_start <= line <= scope.end]
         if inside:
             return inside[0]
@@ -153,7 +153,7 @@ class SourceMap:
                 self._inline_lines.update(line_starts(code))
         self.module.lines = tuple(line_starts(module_code))
         for scope in self.scopes[1:]:
-            found = codes.get((scope.node.name, scope.start))
+            found = codes.get((getattr(scope.node, "name"), scope.start))
             scope.lines = tuple(line_starts(found.pop(0))) if found else ()
         for statement in self.statements:
             statement.bound = self._bound(statement)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+import unittest
 
-from . import run_target, source_lines, test_names
+from . import run_target, test_names
 
 _FILE_LINE = re.compile(r'File "([^"]+)", line (\d+)')
 _MAX_LISTED = 50
@@ -15,9 +16,6 @@ _MAX_LISTED = 50
 def run(spec, hooks):
     """Run ``python -m unittest`` on the ids of ``spec``; returns its exit status."""
     directory = spec.get("cwd") or os.getcwd()
-    run_target.forget_shadowed(directory)
-    import unittest  # before the project's folder is on sys.path
-
     run_target.main_of("unittest.__main__")
     run_target.set_first_path(directory)
     asked = [_dotted(line.strip()) for line in spec["target"].split("\n") if line.strip()]
@@ -29,7 +27,7 @@ def run(spec, hooks):
         hooks.note("switched_off", ["Switched off unittest's buffering (-b): output goes to the session."])
     reporter = Reporter(spec, hooks)
     hooks.begin()
-    program = _program_class(unittest, reporter)
+    program = _program_class(reporter)
     argv = ["python -m unittest", *arguments, *asked]
     _, error = run_target.call(lambda: program(module=None, argv=argv))
     if error is not None and not isinstance(error, SystemExit):
@@ -116,9 +114,14 @@ class Reporter:
         self._hooks.note("collect_error", {"file": file, "line": int(line) or None, "message": message})
 
 
-def _program_class(unittest, reporter):
+def _program_class(reporter):
+    class BoundResult(Result):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.reporter = reporter
+
     class Runner(unittest.TextTestRunner):
-        resultclass = _result_class(unittest.TextTestResult, reporter)
+        resultclass = BoundResult
 
     class Program(unittest.TestProgram):
         def runTests(self):  # noqa: N802 - unittest's name
@@ -129,54 +132,51 @@ def _program_class(unittest, reporter):
     return Program
 
 
-def _result_class(base, reporter):
-    class Counting(base):
-        def addSuccess(self, test):  # noqa: N802
-            super().addSuccess(test)
-            reporter.outcome(test, "passed")
+class Result(unittest.TextTestResult):
+    """Tells the reporter what unittest tells its result."""
 
-        def addSkip(self, test, reason):  # noqa: N802
-            super().addSkip(test, reason)
-            reporter.outcome(test, "skipped")
+    reporter: Reporter
 
-        def addExpectedFailure(self, test, err):  # noqa: N802
-            super().addExpectedFailure(test, err)
-            reporter.outcome(test, "xfailed")
+    def startTest(self, test):  # noqa: N802
+        super().startTest(test)
+        self.reporter.starting(test)
 
-        def addUnexpectedSuccess(self, test):  # noqa: N802
-            super().addUnexpectedSuccess(test)
-            reporter.outcome(test, "xpassed")
+    def addError(self, test, err):  # noqa: N802
+        self.reporter.failed(test, err)
+        super().addError(test, err)
+        self.reporter.outcome(test, "error")
 
-        def stopTestRun(self):  # noqa: N802
-            super().stopTestRun()
-            reporter.summary()
+    def addFailure(self, test, err):  # noqa: N802
+        self.reporter.failed(test, err)
+        super().addFailure(test, err)
+        self.reporter.outcome(test, "failed")
 
-    return _stopping_class(Counting, reporter)
+    def addSubTest(self, test, subtest, err):  # noqa: N802
+        if err is not None:
+            self.reporter.failed(subtest, err)
+            outcome = "failed" if issubclass(err[0], test.failureException) else "error"
+            self.reporter.outcome(subtest, outcome)
+        super().addSubTest(test, subtest, err)
 
+    def addSuccess(self, test):  # noqa: N802
+        super().addSuccess(test)
+        self.reporter.outcome(test, "passed")
 
-def _stopping_class(base, reporter):
-    class Result(base):
-        def startTest(self, test):  # noqa: N802
-            super().startTest(test)
-            reporter.starting(test)
+    def addSkip(self, test, reason):  # noqa: N802
+        super().addSkip(test, reason)
+        self.reporter.outcome(test, "skipped")
 
-        def addError(self, test, err):  # noqa: N802
-            reporter.failed(test, err)
-            super().addError(test, err)
-            reporter.outcome(test, "error")
+    def addExpectedFailure(self, test, err):  # noqa: N802
+        super().addExpectedFailure(test, err)
+        self.reporter.outcome(test, "xfailed")
 
-        def addFailure(self, test, err):  # noqa: N802
-            reporter.failed(test, err)
-            super().addFailure(test, err)
-            reporter.outcome(test, "failed")
+    def addUnexpectedSuccess(self, test):  # noqa: N802
+        super().addUnexpectedSuccess(test)
+        self.reporter.outcome(test, "xpassed")
 
-        def addSubTest(self, test, subtest, err):  # noqa: N802
-            if err is not None:
-                reporter.failed(subtest, err)
-                reporter.outcome(subtest, "failed" if issubclass(err[0], test.failureException) else "error")
-            super().addSubTest(test, subtest, err)
-
-    return Result
+    def stopTestRun(self):  # noqa: N802
+        super().stopTestRun()
+        self.reporter.summary()
 
 
 def _tests_of(suite):
