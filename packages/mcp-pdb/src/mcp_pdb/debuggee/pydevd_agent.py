@@ -1,0 +1,338 @@
+"""Our side inside a program that pydevd debugs.
+
+pydevd traces, steps, pauses and speaks DAP. This module adds one DAP request,
+``mcpPdb``, with an ``op``, and puts a report into each ``stopped`` event, so
+that values, breakpoints and stops are the same as under the pdb engine. Reads
+are answered by pydevd's reader thread and run no code of the program;
+``evaluate`` runs in the stopped thread under a deadline.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+
+from . import breakpoints, inspector, pydevd_loading
+from .deadline import Watchdog
+from .pydevd_places import Places
+from .pydevd_stops import FrameMemory, Names, frames_of, own_threads, take_returned
+from .stopped import Refused, StoppedThread
+
+COMMAND = "mcpPdb"
+_CMD_RETURN = 502
+_MARK = b'"' + COMMAND.encode("ascii") + b'"'
+_current = []
+_on_begin = []
+_installing = threading.Lock()
+
+
+class Running(Exception):
+    """The question is about a stopped program, and it runs."""
+
+
+def prepare(on_begin):
+    """Answer ``mcpPdb`` requests from now on; ``on_begin`` receives what to run."""
+    _on_begin[:] = [on_begin]
+    processor = sys.modules["_pydevd_bundle.pydevd_process_net_command_json"].PyDevJsonCommandProcessor
+    original = processor.process_net_command_json
+
+    def process(self, py_db, contents, *rest, **options):
+        if isinstance(contents, bytes) and _MARK in contents:
+            request = json.loads(contents.decode("utf-8"))
+            if request.get("command") == COMMAND:
+                return _dispatch(py_db, request)
+        return original(self, py_db, contents, *rest, **options)
+
+    processor.process_net_command_json = process
+
+
+def install(py_db):
+    """The agent of this process, bound to pydevd's present instance."""
+    with _installing:
+        if _current and _current[0].py_db is py_db:
+            return _current[0]
+        pydevd_loading.share_rules(py_db)
+        agent = Agent(py_db)
+        agent.take_over()
+        _current[:] = [agent]
+        return agent
+
+
+def _dispatch(py_db, request):
+    arguments = request.get("arguments") or {}
+    agent = install(py_db)
+    reply = Reply(agent.py_db, request)
+    try:
+        result = getattr(agent, "op_" + arguments.pop("op"))(reply=reply, **arguments)
+    except (breakpoints.Rejected, Refused) as error:
+        reply.fail(str(error), "refused")
+    except Running as error:
+        reply.fail(str(error), "running")
+    except Exception as error:
+        reply.fail("%s: %s" % (type(error).__name__, error), "internal")
+    else:
+        if result is not None:
+            reply.succeed(result)
+
+
+class Reply:
+    """Answers one request, once."""
+
+    def __init__(self, py_db, request):
+        self._py_db = py_db
+        self._request = request
+        self._sent = False
+
+    def succeed(self, body):
+        self._send({"success": True, "body": body})
+
+    def fail(self, message, kind):
+        self._send({"success": False, "message": message, "body": {"kind": kind}})
+
+    def _send(self, fields):
+        if self._sent:
+            return
+        self._sent = True
+        message = dict(fields, type="response", request_seq=self._request["seq"], command=COMMAND)
+        write(self._py_db, message)
+
+
+def write(py_db, message):
+    """Queue a DAP message."""
+    command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand
+    py_db.writer.add_command(command(_CMD_RETURN, 0, message, is_json=True))
+
+
+class Agent(FrameMemory):
+    """Breakpoints, stop reports and inspection for one process."""
+
+    def __init__(self, py_db):
+        super().__init__()
+        self.py_db = py_db
+        self.tracer = Names()
+        self.logs = []
+        self.places = Places(self)
+        self.watchdog = Watchdog(threading.main_thread().ident)
+        self.cwd = os.getcwd()
+        self.root = self.cwd
+        self._reasons = {}
+        self._stopped = None
+        self._thread_id = None
+        self._finished = False
+
+    def take_over(self):
+        """Have pydevd ask us about breakpoints, and report stops our way."""
+        self.py_db.handle_breakpoint_condition = self.places.decide
+        self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
+        self.places.sync()
+
+    def send_event(self, name, body):
+        write(self.py_db, {"type": "event", "event": name, "body": body})
+
+    # -- stops, in the stopping thread ------------------------------------------------
+
+    def note_reason(self, reason, **facts):
+        """Why this thread is about to stop."""
+        self._reasons[threading.get_ident()] = dict(facts, reason=reason)
+
+    def post_mortem(self, exc_type, exc, tb, where):
+        """Stop where an exception was raised; returns when the model moves on."""
+        notes = ["It failed in %s." % where] if where else []
+        self.note_reason(
+            "post_mortem", exception=inspector.describe_exception(exc_type, exc, tb), notes=notes
+        )
+        self.py_db.trigger_exception_handler((exc_type, exc, tb), as_uncaught=False)
+
+    def program_breakpoint(self, *args, **options):
+        """What ``breakpoint()`` in the program calls."""
+        self.note_reason("breakpoint_call")
+        sys.modules["pydevd"].settrace(
+            suspend=True,
+            trace_only_current_thread=True,
+            patch_multiprocessing=False,
+            stop_at_frame=sys._getframe(1),
+            notify_stdin=False,
+        )
+
+    def _suspend_notification(self, py_db, thread_id, thread, stop_reason):
+        schema = sys.modules["_pydevd_bundle._debug_adapter.pydevd_schema"]
+        body = schema.StoppedEventBody(reason="pause", threadId=thread_id, allThreadsStopped=True)
+        event = schema.StoppedEvent(body).to_dict(update_ids_to_dap=True)
+        event["body"][COMMAND] = self._report(thread_id, thread, stop_reason)
+        command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand
+        return command(_CMD_RETURN, 0, event, is_json=True)
+
+    def _report(self, thread_id, thread, stop_reason):
+        why = self._reasons.pop(thread.ident, None) or dict(reason=_reason_name(stop_reason))
+        self._reasons.clear()
+        frames = self.py_db.suspended_frames_manager.get_frames_list(thread_id)
+        alive = why["reason"] not in ("post_mortem", "exception")
+        stopped = StoppedThread(self, frames_of(frames), thread.ident, alive)
+        self._stopped, self._thread_id = stopped, thread_id
+        if not alive and "exception" not in why and frames.exc_type is not None:
+            why["exception"] = inspector.describe_exception(
+                frames.exc_type, frames.exc_desc, frames.trace_obj
+            )
+        self.places.drop_temporary()
+        returned = take_returned(stopped.top)
+        report = dict(stopped.report(), logs=self.take_logs(), **why)
+        if why["reason"] == "step":
+            report["returned"] = returned
+        if self.remember_frame(stopped.top, None):
+            self.places.sync()
+        return report
+
+    def thread_name(self, ident):
+        """A thread's name, without creating anything."""
+        thread = getattr(threading, "_active").get(ident)
+        return thread.name if thread is not None else "thread %d" % ident
+
+    def take_logs(self):
+        """What log points wrote since the last report."""
+        logs, self.logs[:] = self.logs[:], []
+        return [{"breakpoint_id": number, "text": text} for number, text in logs]
+
+    def finish(self):
+        """Say the last word: verdicts and log points. Once; waits until it is on its way."""
+        if self._finished:
+            return
+        self._finished = True
+        flush_output()
+        self.send_event("mcpPdbEnded", {"verdicts": self.places.verdicts(), "logs": self.take_logs()})
+        _flush(self.py_db)
+
+    # -- requests, in pydevd's reader thread ---------------------------------------------
+
+    def op_hello(self, reply, cwd=None, root=None):
+        self.cwd = cwd or self.cwd
+        self.root = root or self.cwd
+        return {
+            "python_version": "%d.%d.%d" % sys.version_info[:3],
+            "executable": sys.executable,
+            "pid": os.getpid(),
+        }
+
+    def op_begin(self, reply, spec):
+        _on_begin[0](spec)
+        return {}
+
+    def op_set_breakpoint(self, reply, spec):
+        return self.places.add(spec)
+
+    def op_remove_breakpoint(self, reply, number):
+        self.places.remove(number)
+        return {}
+
+    def op_breakpoints(self, reply):
+        return {"breakpoints": self.places.describe()}
+
+    def op_rows(self, reply, number):
+        return self.places.take_rows(number)
+
+    def op_all_code(self, reply, on):
+        if bool(on) == self.py_db.get_use_libraries_filter():
+            self.py_db.set_use_libraries_filter(not on)
+        return {}
+
+    def op_threads(self, reply):
+        from . import stacks
+
+        flush_output()
+        stopped = self._stopped.ident if self._stopped is not None and self._is_stopped() else None
+        found = stacks.thread_stacks(own_threads() | {self.watchdog.ident}) + stacks.task_stacks()
+        return {"threads": found, "stopped": stopped}
+
+    def op_flush(self, reply):
+        flush_output()
+        return {}
+
+    def op_stack(self, reply, limit):
+        return self._standing().stack(limit)
+
+    def op_locals(self, reply, **question):
+        return self._standing().examine_locals(**question)
+
+    def op_value(self, reply, **question):
+        return self._standing().print_variable(**question)
+
+    def op_evaluate(self, reply, code, frame, timeout_seconds, limit_chars):
+        stopped = self._standing()
+        stopped.frame(frame)
+
+        def stuck():
+            reply.fail(
+                "The code is inside a call that cannot be interrupted, so this thread is still busy with it; "
+                "wait for it, or end the program with stop_debugger.",
+                "stuck",
+            )
+
+        self._in_stopped_thread(
+            reply, lambda: stopped.evaluate(code, frame, timeout_seconds, limit_chars, stuck)
+        )
+
+    def op_set_variable(self, reply, **question):
+        stopped = self._standing()
+        self._in_stopped_thread(reply, lambda: stopped.set_variable(**question))
+
+    def op_pdb_command(self, reply, **question):
+        stopped = self._standing()
+        self._in_stopped_thread(reply, lambda: stopped.pdb_command(**question))
+
+    # -- the present stop -------------------------------------------------------------------
+
+    def _in_stopped_thread(self, reply, function):
+        def run(py_db):
+            try:
+                result = function()
+            except Refused as refused:
+                reply.fail(str(refused), "refused")
+            except BaseException as raised:  # the boundary to the server: anything becomes an answer
+                reply.fail("%s: %s" % (type(raised).__name__, raised), "internal")
+            else:
+                flush_output()
+                reply.succeed(result)
+
+        self.py_db.post_method_as_internal_command(self._thread_id, run)
+
+    def _is_stopped(self):
+        manager = self.py_db.suspended_frames_manager
+        return self._stopped is not None and manager.get_frames_list(self._thread_id) is not None
+
+    def _standing(self):
+        stopped = self._stopped
+        if stopped is None or not self._is_stopped():
+            raise Running("The program is running; pause_execution stops it, where_am_i shows its threads.")
+        return stopped
+
+
+def flush_output():
+    """Send on what the program printed so far."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            getattr(stream, "flush")()
+        except (AttributeError, ValueError, OSError):
+            continue
+
+
+def _reason_name(stop_reason):
+    constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
+    if stop_reason == constants.CMD_SET_BREAK:
+        return "breakpoint"
+    if stop_reason in (constants.CMD_STEP_CAUGHT_EXCEPTION, constants.CMD_ADD_EXCEPTION_BREAK):
+        return "exception"
+    if stop_reason == constants.CMD_THREAD_SUSPEND:
+        return "pause"
+    return "step"
+
+
+def _flush(py_db, seconds=2.0):
+    """Wait until what is queued has been sent, at most ``seconds``."""
+    sent = threading.Event()
+    command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand(
+        _CMD_RETURN, 0, {"type": "event", "event": "mcpPdbFlushed"}, is_json=True
+    )
+    command.call_after_send(lambda *unused: sent.set())
+    py_db.writer.add_command(command)
+    sent.wait(seconds)

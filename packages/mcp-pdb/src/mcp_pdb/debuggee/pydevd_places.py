@@ -1,0 +1,174 @@
+"""Where pydevd watches lines for us, and what happens when one is reached.
+
+pydevd keeps one entry per file and line and asks ``decide`` when it gets
+there; the shared table of breakpoints answers. Two further kinds of line are
+watched silently: all lines of the code whose first line is to stop (the
+entry), and the first line of functions, to count calls and to notice that a
+frame is a new one.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from . import breakpoints, inspector, user_code
+from .deadline import Deadline
+from .pydevd_stops import is_imported
+from .tracing import code_lines
+
+_CONDITION_SECONDS = 10.0
+
+
+class Places:
+    """The breakpoints of one process, kept in step with pydevd's."""
+
+    def __init__(self, agent):
+        self._agent = agent
+        self._table = breakpoints.BreakpointTable()
+        self._entry_code = None
+        self._calls = {}
+
+    # -- changing ------------------------------------------------------------------------
+
+    def add(self, spec):
+        """Set one; returns its description. Raises Rejected."""
+        agent = self._agent
+        place = breakpoints.place_of(spec["at"], agent.cwd, agent.root, spec.get("occurrence"))
+        breakpoint = self._table.add(spec, place)
+        self.sync()
+        return breakpoint.describe(is_imported(breakpoint.file))
+
+    def remove(self, number):
+        """Raises Rejected when there is none."""
+        self._table.remove(number)
+        self.sync()
+
+    def drop_temporary(self):
+        """Drop what was set for one run only."""
+        self._drop([breakpoint for breakpoint in self._table.hidden() if breakpoint.rows is None])
+
+    def _drop(self, gone):
+        still_set = [breakpoint for breakpoint in gone if self._table.contains(breakpoint)]
+        for breakpoint in still_set:
+            self._table.remove(breakpoint.id)
+        if still_set:
+            self.sync()
+
+    def take_rows(self, number):
+        """Remove a tracing breakpoint; returns its rows and hits."""
+        breakpoint = self._table.remove(number)
+        self.sync()
+        return {"rows": breakpoint.rows, "hits": breakpoint.hit_count}
+
+    def describe(self):
+        """All that the model set."""
+        return [breakpoint.describe(is_imported(breakpoint.file)) for breakpoint in self._table.visible()]
+
+    def expect_entry(self, code):
+        """Stop at the first line of ``code`` that runs."""
+        self._entry_code = code
+        self.sync()
+
+    def sync(self):
+        """Make pydevd's table of lines agree with ours."""
+        py_db = self._agent.py_db
+        paths = sys.modules["pydevd_file_utils"]
+        make = sys.modules["_pydevd_bundle.pydevd_breakpoints"].LineBreakpoint
+        entries = {}
+        for file, lines in self._wanted().items():
+            entries[paths.canonical_normalized_path(file)] = {
+                line: make(line, line, "True", "None", None, "ALL") for line in lines
+            }
+        py_db.breakpoints.clear()
+        py_db.breakpoints.update(entries)
+        py_db.on_breakpoints_changed()
+
+    def _wanted(self):
+        wanted = {}
+        for breakpoint in self._table.visible() + self._table.hidden():
+            wanted.setdefault(breakpoint.file, set()).add(breakpoint.line)
+        for code in self._agent.codes().values():
+            line = _first_line(code)
+            if line:
+                wanted.setdefault(user_code.canonical(code.co_filename), set()).add(line)
+        if self._entry_code is not None:
+            file = user_code.canonical(self._entry_code.co_filename)
+            wanted.setdefault(file, set()).update(code_lines(self._entry_code))
+        return wanted
+
+    # -- reaching ------------------------------------------------------------------------------
+
+    def decide(self, info, line_breakpoint, frame):
+        """Whether to stop now that ``frame`` stands on a watched line."""
+        code = frame.f_code
+        if id(code) in self._agent.codes() and frame.f_lineno == _first_line(code):
+            self._agent.forget_frame(frame)
+        if code is self._entry_code:
+            self._entry_code = None
+            self._agent.note_reason("entry")
+            self.sync()
+            return True
+        here = (self._table.lines_of(user_code.canonical(code.co_filename)) or {}).get(frame.f_lineno)
+        hits = self._hits(here, frame) if here else None
+        if not hits:
+            return False
+        self._note(hits)
+        return True
+
+    def _hits(self, here, frame):
+        agent = self._agent
+        name = agent.tracer.qualname(frame.f_code)
+
+        def examine():
+            return breakpoints.reached(here, frame, name, agent.logs, inspector.summarize)
+
+        if not any(breakpoint.condition or breakpoint.log for breakpoint in here):
+            return examine()
+        try:
+            return agent.watchdog.run(examine, _CONDITION_SECONDS)
+        except Deadline:
+            text = "the condition or log expression did not finish within %g s" % _CONDITION_SECONDS
+            return [breakpoints.Hit(here[0], text)]
+
+    def _note(self, hits):
+        ids = [hit.breakpoint.id for hit in hits if not hit.breakpoint.hidden]
+        errors = [hit.error for hit in hits if hit.error]
+        reason = "breakpoint" if ids else "step"
+        self._agent.note_reason(reason, breakpoint_ids=ids, condition_error=errors[0] if errors else None)
+        once = [
+            hit.breakpoint for hit in hits if hit.breakpoint.once and self._table.contains(hit.breakpoint)
+        ]
+        for breakpoint in once:
+            self._table.remove(breakpoint.id)
+        if once:
+            self.sync()
+
+    # -- at the end ----------------------------------------------------------------------------
+
+    def verdicts(self):
+        """``[{breakpoint, hit_count, explanation}]`` for all that the model set."""
+        return [
+            {
+                "breakpoint": breakpoint.describe(is_imported(breakpoint.file)),
+                "hit_count": breakpoint.fired,
+                "explanation": self._explain(breakpoint),
+            }
+            for breakpoint in self._table.visible()
+        ]
+
+    def _explain(self, breakpoint):
+        if breakpoint.fired or breakpoint.reached or not is_imported(breakpoint.file):
+            return breakpoints.explain(breakpoint, None, None, inspector.summarize)
+        return "its file was imported, but the line was never reached"
+
+
+_first_lines = {}
+
+
+def _first_line(code):
+    """The first line of a code object that has a line event of its own."""
+    known = _first_lines.get(id(code))
+    if known is None or known[0] is not code:
+        lines = [line for line in sorted(code_lines(code)) if line > code.co_firstlineno]
+        _first_lines[id(code)] = known = (code, lines[0] if lines else 0)
+    return known[1]

@@ -1,0 +1,345 @@
+"""The debugpy engine: pydevd, which is debugpy's part inside the program, spoken to in DAP.
+
+A launched program speaks DAP over its inherited channel, so no port and no
+adapter process is needed, and its standard streams are its own. Attaching goes
+through debugpy's adapter (``debugpy_attach``), and children that the program
+starts connect back over the loopback interface (``debugpy_children``).
+"""
+
+import signal
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_pdb import wire_records
+from mcp_pdb.debugpy_process import DebugpyProcess
+from mcp_pdb.errors import EngineError, InterpreterError, StateError, UnsupportedError
+from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
+from mcp_pdb.output import OutputBuffer
+from mcp_pdb.records import (
+    Breakpoint,
+    BreakpointSpec,
+    EngineFacts,
+    Evaluation,
+    Exited,
+    Frame,
+    Outcome,
+    ResumeKind,
+    Target,
+    ThreadStack,
+    TraceTable,
+    VariablePage,
+)
+from mcp_pdb.run_notes import RunNotes
+
+_ENTRY = Path(__file__).parent / "debuggee" / "debugpy_main.py"
+_ABILITIES = frozenset({"attach", "follow_children", "send_input", "pdb_command", "trace_lines"})
+_PAUSE_SECONDS = 1.0
+_COMMANDS: dict[ResumeKind, str] = {
+    "continue": "continue",
+    "until": "continue",
+    "over": "next",
+    "into": "stepIn",
+    "out": "stepOut",
+}
+_NOT_STARTED = "The program has not started; start_debugger starts one."
+
+
+class DebugpyBackend:
+    """One program under pydevd (meets ``mcp_pdb.backend.Backend``)."""
+
+    def __init__(self, task_group: TaskGroup, *, follow_children: bool = True) -> None:
+        self._task_group = task_group
+        self._follow_children = follow_children
+        self._output = OutputBuffer()
+        self._notes = RunNotes()
+        self._outcomes: deque[tuple[DebugpyProcess | None, Outcome]] = deque()
+        self._arrived = anyio.Event()
+        self._stands = anyio.Event()
+        self._ended: dict[str, Any] = {}
+        self._process: Process | None = None
+        self._main: DebugpyProcess | None = None
+        self._current: DebugpyProcess | None = None
+        self._target = Target(kind="script", target="")
+        self._thread: int | None = None
+        self._terminated = False
+
+    @property
+    def facts(self) -> EngineFacts:
+        """Known after ``launch``."""
+        hello = self._main.hello if self._main is not None else {}
+        return EngineFacts(
+            engine="debugpy",
+            interpreter=hello.get("executable", self._target.interpreter),
+            python_version=hello.get("python_version", ""),
+            pid=hello.get("pid", 0),
+            can=_ABILITIES,
+            notes=tuple(self._notes.switched_off),
+        )
+
+    # -- life -------------------------------------------------------------------------
+
+    async def launch(self, target: Target, launcher: Launcher) -> None:
+        """Start pydevd in the target's interpreter and configure it."""
+        self._target = target
+        spec = LaunchSpec(
+            argv=(
+                target.interpreter,
+                "-X",
+                "frozen_modules=off",
+                str(_ENTRY),
+                CHANNEL_TOKEN,
+                _pydevd(),
+                "0",
+                "",
+            ),
+            cwd=target.cwd,
+            environment=debuggee_environment(target.environment),
+            wants_channel=True,
+        )
+        process = self._process = await launcher.launch(spec)
+        if process.channel is None:
+            raise EngineError(
+                "The launcher gave no channel to the debuggee; use one that passes descriptors on."
+            )
+        self._output.attach(process.stdout, process.stderr)
+        self._task_group.start_soon(self._output.pump, process.stdout)
+        self._task_group.start_soon(self._output.pump, process.stderr)
+        main = self._main = self._current = DebugpyProcess(process.channel, self._on_event)
+        self._task_group.start_soon(self._serve_main, main)
+        try:
+            await main.configure(token="", cwd=target.cwd, root=target.root or target.cwd)
+        except EngineError:
+            raise self._start_failure() from None
+
+    async def _serve_main(self, main: DebugpyProcess) -> None:
+        await main.client.serve()
+        process = self._process
+        if process is None:
+            return
+        code = await process.wait()
+        self._output.collect()
+        self._deliver(
+            None,
+            Exited(
+                code=code if code >= 0 else None,
+                signal=None if code >= 0 else _signal_name(-code),
+                summary=self._notes.summary(),
+                verdicts=tuple(wire_records.verdict_of(item) for item in self._ended.get("verdicts", ())),
+                logs=wire_records.logs_of(self._ended.get("logs", [])),
+            ),
+        )
+
+    def _start_failure(self) -> InterpreterError:
+        text, _, _ = self._output.take(None, 400)
+        return InterpreterError(
+            f"{self._target.interpreter} did not start as a Python 3.8 or later"
+            + (f": {text.strip()}" if text.strip() else "")
+            + "; choose another interpreter with python=."
+        )
+
+    def _on_event(self, process: DebugpyProcess, name: str, body: dict[str, Any]) -> None:
+        match name:
+            case "stopped":
+                self._deliver(process, wire_records.stopped_of(body["mcpPdb"]))
+            case "mcpPdbNote":
+                self._notes.add(body["kind"], body["data"])
+            case "mcpPdbEnded" if process is self._main:
+                self._ended = body
+            case "output" if body.get("category") in ("stdout", "stderr"):
+                self._output.feed(body.get("output", ""))
+            case _:
+                pass
+
+    def _deliver(self, process: DebugpyProcess | None, outcome: Outcome) -> None:
+        self._stands.set()
+        self._outcomes.append((process, outcome))
+        self._arrived.set()
+
+    async def begin(self, *, stop_at_entry: bool) -> None:
+        """Let the program run."""
+        await self._ask("begin", spec=wire_records.run_fields(self._target, stop_at_entry=stop_at_entry))
+
+    async def wait(self) -> Outcome:
+        """The next stop or the end. Cancelling loses nothing."""
+        while not self._outcomes:
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        process, outcome = self._outcomes.popleft()
+        if not isinstance(outcome, Exited):
+            self._current = process
+            self._thread = outcome.thread_ident
+        return outcome
+
+    async def terminate(self) -> None:
+        """End the debuggee and all its descendants; idempotent."""
+        if self._process is None or self._terminated:
+            return
+        self._terminated = True
+        self._output.collect()
+        await self._process.aclose()
+
+    # -- moving -----------------------------------------------------------------------
+
+    async def resume(
+        self, kind: ResumeKind, *, until: tuple[str, int] | None = None, all_code: bool = False
+    ) -> None:
+        """Move on from a stop."""
+        process = self._here()
+        if until is not None:
+            await process.ask("until", file=until[0], line=until[1])
+        await process.step_everywhere(all_code)
+        self._stands = anyio.Event()
+        await process.move(_COMMANDS[kind])
+
+    async def pause(self) -> bool:
+        """Ask a running program to stop; True when a stop has come."""
+        await self._here().client.request("pause", {"threadId": "*"})
+        with anyio.move_on_after(_PAUSE_SECONDS):
+            await self._stands.wait()
+        return self._stands.is_set()
+
+    async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
+        """Resolve, verify and set. Raises BreakpointError."""
+        return wire_records.breakpoint_of(
+            await self._ask("set_breakpoint", spec=wire_records.spec_fields(spec))
+        )
+
+    async def remove_breakpoint(self, breakpoint_id: int) -> None:
+        """Raises BreakpointError when there is none with that id."""
+        await self._ask("remove_breakpoint", number=breakpoint_id)
+
+    async def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """All that are set, with their hit counts."""
+        answer = await self._ask("breakpoints")
+        return tuple(wire_records.breakpoint_of(item) for item in answer["breakpoints"])
+
+    async def watch(self, expression: str, *, frame: int, mode: str) -> None:
+        """Not possible here."""
+        raise UnsupportedError(
+            "The debugpy engine cannot watch an expression; start with engine='pdb', or add a breakpoint "
+            "with a condition that compares it."
+        )
+
+    async def trace_lines(
+        self, where: BreakpointSpec, expressions: tuple[str, ...], *, max_hits: int, timeout_seconds: float
+    ) -> tuple[TraceTable, Outcome | None]:
+        """Run on and tabulate."""
+        fields = wire_records.spec_fields(where) | {"log": list(expressions)}
+        placed = await self._ask(
+            "set_breakpoint", spec=fields | {"trace": True, "hidden": True, "max_hits": max_hits}
+        )
+        number = placed["id"]
+        await self.resume("continue")
+        outcome: Outcome | None = None
+        with anyio.move_on_after(timeout_seconds):
+            outcome = await self.wait()
+        if isinstance(outcome, Exited):
+            rows = self._ended.get("rows", {}).get(str(number), [])
+        else:
+            rows = (await self._ask("rows", number=number))["rows"]
+        table = TraceTable(
+            columns=expressions,
+            rows=tuple(tuple(row) for row in rows),
+            hits=len(rows),
+            finished=_finish_of(outcome, len(rows), max_hits),
+        )
+        return table, outcome
+
+    # -- asking -----------------------------------------------------------------------
+
+    async def stack(self, limit: int = 50) -> tuple[Frame, ...]:
+        """The stopped thread's visible frames, innermost first."""
+        answer = await self._ask("stack", limit=limit)
+        return tuple(wire_records.frame_of(frame) for frame in answer["frames"])
+
+    async def threads(self) -> tuple[ThreadStack, ...]:
+        """Every thread and asyncio task, also while the program runs."""
+        answer = await self._ask("threads")
+        return tuple(wire_records.thread_of(item, answer["stopped"]) for item in answer["threads"])
+
+    async def examine_locals(
+        self, *, frame: int, name_filter: str | None, cursor: int, limit_chars: int
+    ) -> VariablePage:
+        """A page of a frame's names."""
+        answer = await self._ask(
+            "locals", frame=frame, name_filter=name_filter, cursor=cursor, limit_chars=limit_chars
+        )
+        return wire_records.page_of(answer)
+
+    async def print_variable(
+        self, *, path: str, frame: int, depth: int, cursor: int, limit_chars: int
+    ) -> VariablePage:
+        """One value, opened."""
+        answer = await self._ask(
+            "value", path=path, frame=frame, depth=depth, cursor=cursor, limit_chars=limit_chars
+        )
+        return wire_records.page_of(answer)
+
+    async def evaluate(
+        self, code: str, *, frame: int, timeout_seconds: float, limit_chars: int
+    ) -> Evaluation:
+        """Evaluate an expression or run a statement in a frame, under a deadline."""
+        answer = await self._ask(
+            "evaluate", code=code, frame=frame, timeout_seconds=timeout_seconds, limit_chars=limit_chars
+        )
+        return wire_records.evaluation_of(answer)
+
+    async def set_variable(self, *, path: str, expression: str, frame: int) -> Evaluation:
+        """Assign to a local, global, attribute or item."""
+        answer = await self._ask("set_variable", path=path, expression=expression, frame=frame)
+        return wire_records.evaluation_of(answer)
+
+    async def pdb_command(self, command: str, *, frame: int, limit_chars: int) -> str:
+        """Run an inspecting pdb command on the stopped frame and return its text."""
+        answer = await self._ask("pdb_command", command=command, frame=frame, limit_chars=limit_chars)
+        return str(answer["text"])
+
+    async def send_input(self, text: str) -> None:
+        """Write to the program's own standard input."""
+        if self._process is None:
+            raise StateError(_NOT_STARTED)
+        await self._process.write_stdin(text.encode())
+
+    def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
+        """Program output from ``cursor``."""
+        return self._output.take(cursor, limit_chars)
+
+    def _here(self) -> DebugpyProcess:
+        if self._current is None:
+            raise StateError(_NOT_STARTED)
+        return self._current
+
+    async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        return await self._here().ask(operation, **arguments)
+
+
+def _pydevd() -> str:
+    """The folder of the pydevd that the server's own debugpy brings along."""
+    from importlib.util import find_spec
+
+    found = find_spec("debugpy")
+    if found is None or found.origin is None:
+        raise EngineError(
+            "The debugpy engine needs the debugpy package beside the server: python -m pip install debugpy, "
+            "or start with engine='pdb'."
+        )
+    return str(Path(found.origin).parent / "_vendored" / "pydevd")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _finish_of(outcome: Outcome | None, rows: int, max_hits: int) -> Any:
+    if outcome is None:
+        return "timeout"
+    if isinstance(outcome, Exited):
+        return "exited"
+    return "max_hits" if rows >= max_hits else "stopped"

@@ -1,0 +1,93 @@
+"""One process under pydevd: the debuggee itself, or a child that it started."""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio.abc
+
+from mcp_pdb.dap_client import DapClient, DapError
+from mcp_pdb.errors import BreakpointError, DebuggerError, EngineError, InspectionError, StateError
+
+_OWN_REQUEST = "mcpPdb"
+_BREAKPOINT_OPERATIONS = frozenset({"set_breakpoint", "remove_breakpoint"})
+_CLIENT = {"adapterID": "debugpy", "clientID": "mcp-pdb", "pathFormat": "path"}
+_ATTACH_OPTIONS: dict[str, Any] = {
+    "justMyCode": True,
+    "showReturnValue": True,
+    "stopAllThreadsOnSuspend": True,
+    "steppingResumesAllThreads": True,
+    "resolveSymlinks": True,
+    "redirectOutput": False,
+    "breakOnSystemExit": [],
+}
+
+EventHandler = Callable[["DebugpyProcess", str, dict[str, Any]], None]
+
+
+class DebugpyProcess:
+    """A DAP session with one process, and our own request in it."""
+
+    def __init__(self, stream: anyio.abc.ByteStream, on_event: EventHandler) -> None:
+        self.client = DapClient(stream, self._on_event)
+        self._on_event_ = on_event
+        self.hello: dict[str, Any] = {}
+        self.dap_thread: int | None = None
+        """The stopped thread as DAP numbers it; None while running."""
+        self.all_code = False
+
+    def _on_event(self, name: str, body: dict[str, Any]) -> None:
+        if name == "stopped":
+            self.dap_thread = body.get("threadId")
+        self._on_event_(self, name, body)
+
+    @property
+    def pid(self) -> int:
+        """The process's id, 0 before it has said so."""
+        return int(self.hello.get("pid", 0))
+
+    async def configure(self, *, token: str, cwd: str, root: str) -> None:
+        """The whole of DAP's start, sent at once: authorise, initialise, attach, greet, done.
+
+        Raises EngineError when the process vanishes meanwhile.
+        """
+        client = self.client
+        numbers = [
+            await client.send("pydevdAuthorize", {"debugServerAccessToken": token}),
+            await client.send("initialize", _CLIENT),
+            await client.send("attach", _ATTACH_OPTIONS),
+            await client.send("configurationDone"),
+        ]
+        for number in numbers:
+            await client.response(number)
+        self.hello = await self.ask("hello", cwd=cwd, root=root)
+
+    async def ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Our own request. Raises what the debuggee refused, as a DebuggerError."""
+        try:
+            return await self.client.request(_OWN_REQUEST, {"op": operation, **arguments})
+        except DapError as error:
+            raise _error(operation, error) from None
+
+    async def move(self, command: str) -> None:
+        """``continue``, ``next``, ``stepIn`` or ``stepOut`` of the stopped thread."""
+        thread, self.dap_thread = self.dap_thread, None
+        await self.client.request(command, {"threadId": thread or 0})
+
+    async def step_everywhere(self, wanted: bool) -> None:
+        """Whether steps enter libraries from now on."""
+        if wanted != self.all_code:
+            await self.ask("all_code", on=wanted)
+            self.all_code = wanted
+
+
+def _error(operation: str, error: DapError) -> DebuggerError:
+    text = str(error)
+    match error.kind:
+        case "refused" if operation in _BREAKPOINT_OPERATIONS:
+            return BreakpointError(text)
+        case "refused" | "stuck":
+            return InspectionError(text)
+        case "running":
+            return StateError(text)
+        case _:
+            return EngineError(f"The debugger failed inside the program ({text}); the session goes on.")
