@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -30,7 +31,7 @@ from mcp_pdb.launcher import Launcher, PlainLauncher
 from mcp_pdb.options import ServerOptions
 from mcp_pdb.records import Exited, Stopped
 from mcp_pdb.session import Progress, Session
-from mcp_pdb.session_store import SessionStore, open_store
+from mcp_pdb.session_store import CLOSE_SECONDS, SessionStore, open_store
 from mcp_pdb.tools import DEFAULT_HANDLERS
 
 PROCESS_OWNER = "process"
@@ -169,8 +170,12 @@ async def _open_launcher(given: Launcher | None) -> AsyncGenerator[Launcher]:
     if given is not None:
         yield given
         return
-    async with PlainLauncher() as launcher:
+    launcher = PlainLauncher()
+    try:
         yield launcher
+    finally:
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            await launcher.aclose()
 
 
 def _owner(ctx: Context) -> str:

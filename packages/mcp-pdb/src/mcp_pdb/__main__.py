@@ -1,0 +1,5 @@
+import sys
+
+from mcp_pdb.cli import main
+
+sys.exit(main())
