@@ -70,14 +70,12 @@ def evaluate(
     value: Any = MISSING
     try:
         if body is not None:
-            exec(body, namespace)  # noqa: S102 - running the model's code is this function's purpose
+            exec(body, namespace)
         if last is not None:
-            value = eval(last, namespace)  # noqa: S307 - as above
-        result = {"value": None, "type": None, "error": None}
-        if last is not None:
-            result = {"value": result_text(value, limit_chars), "type": class_name(type(value)), "error": None}
+            value = eval(last, namespace)
+        result = _succeeded(value, limit_chars)
     except BaseException as error:
-        if _must_pass(error):
+        if issubclass(type(error), (Deadline, KeyboardInterrupt)):
             raise
         result = _failed(_error_text(error, text, before, frame_locals, unset, limit_chars))
     return result, _bindings(before, namespace, frame_globals, _declared_global(text))
@@ -89,7 +87,7 @@ def result_text(value: Any, limit_chars: int) -> str:
         return summarize(value, limit_chars)
     try:
         text = repr(value)
-    except Exception as error:  # noqa: BLE001 - __repr__ is the program's own code
+    except Exception as error:
         said = "<repr raised %s: %s> " % (class_name(type(error)), message(error, 120))
         return clip(said + summarize(value, max(limit_chars - len(said), 40)), limit_chars)
     return clip_text(text, limit_chars)
@@ -176,9 +174,11 @@ def plain_namespace(namespace: Any) -> dict[str, Any]:
 
 
 def _unset_names(code: CodeType | None, frame_locals: Mapping[str, Any]) -> list[str]:
+    """Locals without a value; a name also read as a global belongs to an inlined comprehension (3.12+)."""
     if code is None or not code.co_flags & _OPTIMIZED:
         return []
-    return [name for name in code.co_varnames + code.co_cellvars if name not in frame_locals]
+    own = code.co_varnames + code.co_cellvars
+    return [name for name in own if name not in frame_locals and name not in code.co_names]
 
 
 def _declared_global(text: str) -> set[str]:
@@ -199,13 +199,9 @@ def _declared_global(text: str) -> set[str]:
 def _bindings(
     before: dict[str, Any], after: dict[str, Any], frame_globals: dict[str, Any], declared_global: set[str]
 ) -> dict[str, Any]:
-    changed: dict[str, Any] = {}
-    for name, value in after.items():
-        if before.get(name, MISSING) is not value and name != "__builtins__":
-            changed[name] = value
-    for name in before:
-        if name not in after:
-            changed[name] = DELETED
+    changed = {name: value for name, value in after.items() if before.get(name, MISSING) is not value}
+    changed.pop("__builtins__", None)
+    changed.update({name: DELETED for name in before if name not in after})
     for name in declared_global & set(changed):
         value = changed.pop(name)
         if value is DELETED:
@@ -215,12 +211,14 @@ def _bindings(
     return changed
 
 
+def _succeeded(value: Any, limit_chars: int) -> dict[str, Any]:
+    if value is MISSING:
+        return {"value": None, "type": None, "error": None}
+    return {"value": result_text(value, limit_chars), "type": class_name(type(value)), "error": None}
+
+
 def _failed(error: str) -> dict[str, Any]:
     return {"value": None, "type": None, "error": error}
-
-
-def _must_pass(error: BaseException) -> bool:
-    return issubclass(type(error), (Deadline, KeyboardInterrupt))
 
 
 def _syntax_text(error: BaseException, text: str, limit_chars: int) -> str:
@@ -260,7 +258,8 @@ def _name_help(said: str, names: dict[str, Any], frame_locals: Mapping[str, Any]
     name = said.split("'")[1] if said.count("'") >= 2 else ""
     if name in unset:
         return " (it is a local of this function that has no value yet)"
-    local_names = [key for key in frame_locals if type(key) is str and not is_dunder(key) and key[:1] not in "@."]
+    strings = [key for key in frame_locals if type(key) is str]
+    local_names = [key for key in strings if not is_dunder(key) and key[:1] not in "@."]
     near = nearest(name, local_names + [key for key in names if type(key) is str])
     parts = ["did you mean %r?" % near[0]] if near else []
     if local_names:
@@ -281,21 +280,26 @@ def _attribute_help(error: BaseException) -> str:
 
 def _raised_at(error: BaseException, text: str) -> str:
     """Where it happened, when that is not plain from a one-line expression."""
-    tb: Any = read_descriptor(BaseException, "__traceback__", error)
-    own_line = 0
-    place = None
-    while tb is not None and tb is not MISSING:
-        code = tb.tb_frame.f_code
-        if code.co_filename == _FILE:
-            own_line, place = tb.tb_lineno, None
-        elif own_line:
-            place = (code, tb.tb_lineno)
-        tb = tb.tb_next
+    own_line, outside = _places(read_descriptor(BaseException, "__traceback__", error))
     lines = text.split("\n")
     result = ""
     if len(lines) > 1 and 0 < own_line <= len(lines):
         result += " at line %d: %s" % (own_line, clip(lines[own_line - 1].strip(), 120))
-    if place is not None:
-        code, line = place
-        result += " (raised at %s:%d in %s)" % (code.co_filename.rpartition("/")[2], line, function_name(code))
+    if outside is not None and not issubclass(type(error), SystemExit):
+        code, line = outside
+        file = code.co_filename.rpartition("/")[2]
+        result += " (raised at %s:%d in %s)" % (file, line, function_name(code))
     return result
+
+
+def _places(tb: Any) -> tuple[int, tuple[CodeType, int] | None]:
+    """The last line of the evaluated text that ran, and the innermost place below it."""
+    own_line, outside = 0, None
+    while tb is not None and tb is not MISSING:
+        code = tb.tb_frame.f_code
+        if code.co_filename == _FILE:
+            own_line, outside = tb.tb_lineno, None
+        elif own_line:
+            outside = (code, tb.tb_lineno)
+        tb = tb.tb_next
+    return own_line, outside

@@ -18,9 +18,7 @@ _LINKS = 8
 _MEMBERS = 5
 
 
-def describe_exception(
-    exc_type: type, exc: BaseException | None, tb: TracebackType | None
-) -> dict[str, Any]:
+def describe_exception(exc_type: type, exc: BaseException | None, tb: TracebackType | None) -> dict[str, Any]:
     """Type, message, origin (where it was raised) and chain (causes, members, notes) in words.
 
     ``str(exc)`` is code of the program: what it raises becomes the message.
@@ -44,7 +42,7 @@ def message(exc: BaseException, limit_chars: int = _MESSAGE_CHARS) -> str:
             return clip_text(plain, limit_chars)
     try:
         return clip_text(str(exc), limit_chars)
-    except Exception as error:  # noqa: BLE001 - __str__ is the program's own code
+    except Exception as error:
         return clip("<str() of it raised %s> %s" % (class_name(type(error)), summarize(exc)), limit_chars)
 
 

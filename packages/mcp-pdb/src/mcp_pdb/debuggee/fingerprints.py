@@ -41,7 +41,7 @@ def fingerprint(value: object) -> int:
     """
     try:
         return _Hasher().number(value, 0)
-    except Exception:  # noqa: BLE001 - a C type of the program may raise anything when read
+    except Exception:  # a C type of the program may raise anything when read
         return 0
 
 
@@ -56,7 +56,7 @@ class _Hasher:
         cls = type(value)
         if _is_plain(id(cls)):
             self.left -= 1
-            return hash((id(cls), _plain(value, cls)))
+            return hash((id(cls), _plain(value, cls) if value == value else 0))
         place = self.seen.get(id(value))
         if place is not None:
             return hash(("seen", place))

@@ -11,10 +11,10 @@ from types import FunctionType, MappingProxyType, ModuleType
 from .evaluation import DELETED, evaluate, plain_namespace, write_back
 from .exceptions import describe_exception
 from .library_values import Word
-from .raw_fields import class_module, class_name, fields, is_dunder, loaded, printable
-from .safe_repr import fingerprint, summarize
+from .raw_fields import class_module, class_name, class_qualname, fields, is_dunder, loaded, printable
+from .safe_repr import clip, fingerprint, summarize
 from .value_children import Child, children_of, heading_of
-from .value_path import PathError, Slice, resolve
+from .value_path import Slice, Unresolved, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _SELF_ATTRIBUTES = 30
 _SNAPSHOT_CHARS = 120
 _PAGE_ITEMS = 200
 _NESTED_ITEMS = 20
+_NAME_CHARS = 100
 _OVERHEAD = 8
 """Characters that a renderer adds to an entry: separators, parentheses, the line's end."""
 _ALIASED_TYPES_EXCLUDED = (str, int, float, complex, bytes, bool, type(None), tuple, frozenset, range)
@@ -79,7 +80,7 @@ def describe_value(
     """A value and a page of its children, or {"error": sentence}."""
     try:
         value = resolve(path, plain_namespace(namespace), globals_)
-    except PathError as error:
+    except Unresolved as error:
         return {"error": str(error)}
     path = path.strip()
     heading, text_cursor = heading_of(value, cursor, limit_chars)
@@ -106,19 +107,19 @@ def describe_value(
 def _add_nested(page: _Page, parent: Child, name: str, depth: int) -> None:
     """The children of a child, as far as they fit; what is left is counted in an entry."""
     children, total = children_of(parent.value, parent.path or "…", 0, _NESTED_ITEMS)
-    for number, child in enumerate(children):
+    shown = 0
+    for child in children:
         if not page.add(name + child.name, child.path if parent.path else "", child.value, child.note):
             break
+        shown += 1
         if depth > 1:
             _add_nested(page, child, name + child.name, depth - 1)
-    else:
-        number = len(children)
-    if number < total and page.variables:
-        page.add(name, "", Word("… %d more, print_variable(%r)" % (total - number, parent.path)), "")
+    if shown < total:
+        page.add(name, "", Word("… %d more, print_variable(%r)" % (total - shown, parent.path)))
 
 
 def snapshot(namespace: Mapping[str, Any], code: CodeType | None = None) -> dict[str, list[Any]]:
-    """name -> [summary, fingerprint] for the names shown by default."""
+    """``{name: [summary, fingerprint]}`` for the names shown by default."""
     names = plain_namespace(namespace)
     chosen = [name for name in _ordered(names, code) if _passes(name, names, code, None)]
     taken: dict[str, list[Any]] = {}
@@ -212,7 +213,9 @@ def _is_definition(name: str, names: dict[str, Any], code: CodeType | None) -> b
     if code is not None and code.co_flags & _OPTIMIZED:
         if name in code.co_varnames[: _argument_count(code)] or name != own_name:
             return False
-        return kind is not FunctionType or value.__code__.co_filename != code.co_filename
+        if kind is FunctionType:
+            return value.__code__.co_filename != code.co_filename
+        return kind is type(len) or "<locals>" not in class_qualname(value)
     return module != names.get("__name__", names.get("__module__"))
 
 
@@ -234,7 +237,7 @@ def _opened(chosen: list[str], names: dict[str, Any], *, open_self: bool) -> lis
 def _page(entries: list[Entry], cursor: int, limit_chars: int) -> dict[str, Any]:
     """The entries from ``cursor`` on that fit; at least one, so that paging always moves on."""
     page = _Page(limit_chars, len(entries) - cursor)
-    for name, path, value in entries[:cursor]:
+    for _, path, value in entries[:cursor]:
         page.remember(path, value)
     position = cursor
     for name, path, value in entries[cursor:]:
@@ -266,6 +269,7 @@ class _Page:
 
     def add(self, name: str, path: str, value: Any, note: str = "") -> bool:
         """Add an entry; False, and nothing added, when it does not fit."""
+        name = clip(name, _NAME_CHARS)
         limit = min(self.each, max(self.room - len(name) - 20, 20))
         variable = _variable(name, path, value, limit)
         if note:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from _collections import deque
 
 from .raw_fields import (
     MISSING,
@@ -92,8 +93,8 @@ def _semaphore(walk: Walk, value: Any, cls: type, limit: int) -> str:
 
 def _condition(walk: Walk, value: Any, cls: type, limit: int) -> str:
     own = instance_dict(value) or {}
-    waiters = own.get("_waiters")
-    count = len(waiters) if type(waiters).__name__ == "deque" else 0
+    waiters: Any = own.get("_waiters")
+    count = len(waiters) if type(waiters) is deque else 0
     return "<%s on %s, %d waiting>" % (class_name(cls), walk.text(own.get("_lock"), 60), count)
 
 
@@ -202,7 +203,7 @@ def _numpy_array(walk: Walk, value: Any, cls: type, limit: int) -> str:
     opening = "%s(shape=%s, dtype=%s" % (class_name(cls), shape, read_descriptor(base, "dtype", value))
     if not size:
         return opening + ")"
-    if 1 < len(shape) and size <= 64 and limit > 60 + 4 * size:
+    if len(shape) > 1 and size <= 64 and limit > 60 + 4 * size:
         return "%s, %s)" % (opening, walk.text(base.tolist(value), limit - len(opening) - 3))
     count = min(size, max((limit - len(opening)) // 8, 3))
     head = [("", base.item(value, index)) for index in range(count)]

@@ -21,7 +21,7 @@ _read_qualname = type.__dict__["__qualname__"].__get__
 _read_module = type.__dict__["__module__"].__get__
 _read_mro = type.__dict__["__mro__"].__get__
 _read_class_dict = type.__dict__["__dict__"].__get__
-_read_module_dict = ModuleType.__dict__["__dict__"].__get__
+_read_module_dict = type.__getattribute__(ModuleType, "__dict__")["__dict__"].__get__
 
 MISSING: Any = type("Missing", (), {"__doc__": "No value: unset, deleted or not found."})()
 

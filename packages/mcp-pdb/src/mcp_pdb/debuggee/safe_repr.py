@@ -36,7 +36,7 @@ def summarize(value: object, limit_chars: int = 200) -> str:
         text = Walk(limit_chars).text(value, limit_chars)
     except RecursionError:
         text = "<%s, nested too deeply to show>" % class_name(type(value))
-    except Exception as error:  # noqa: BLE001 - a C type of the program may raise anything when read
+    except Exception as error:  # a C type of the program may raise anything when read
         text = "<%s that cannot be read: %s>" % (class_name(type(value)), class_name(type(error)))
     return clip(text, limit_chars)
 
@@ -95,8 +95,9 @@ class Walk:
             return self.attributes(cls, own, limit)
         name = class_name(cls)
         room = limit - len(name) - 2
+        room = room // 2 if own else room
         show = _SCALARS.get(id(base))
-        inner = show(value, room) if show else _CONTAINERS[id(base)](self, value, room if not own else room // 2)
+        inner = show(value, room) if show else _CONTAINERS[id(base)](self, value, room)
         return self.attributes(cls, own, limit, inner)
 
     def attributes(self, cls: type, own: list[tuple[str, Any]], limit: int, first: str = "") -> str:
@@ -202,7 +203,8 @@ def _int(value: int, limit: int) -> str:
     if bits < 200:
         return int.__repr__(value)
     if bits > _MAX_DIGITS_BITS:
-        return "<%sint of about %d digits>" % ("negative " if int.__lt__(value, 0) else "", bits * 0.30103 + 1)
+        sign = "negative " if int.__lt__(value, 0) else ""
+        return "<%sint of about %d digits>" % (sign, bits * 0.30103 + 1)
     text = int.__repr__(value)
     if len(text) <= limit:
         return text

@@ -38,13 +38,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TEXTS = (str, bytes, bytearray)
-_SUSPENDED = {id(GeneratorType): "gi_frame", id(CoroutineType): "cr_frame", id(AsyncGeneratorType): "ag_frame"}
+_SUSPENDED = {
+    id(GeneratorType): "gi_frame",
+    id(CoroutineType): "cr_frame",
+    id(AsyncGeneratorType): "ag_frame",
+}
 _PATH_CHARS = 200
 _LITERAL_KEYS = {id(kind) for kind in (str, int, float, bool, bytes, type(None))}
 
 
 class Child:
-    """One part: ``name`` as it follows the value (``[3]``, ``.total``), ``path`` "" if it has none."""
+    """One part: ``name`` follows the value's own (``[3]``, ``.total``); ``path`` "" means none."""
 
     __slots__ = ("name", "note", "path", "value")
 
@@ -84,9 +88,12 @@ def _text_page(value: Any, kind: Any, cursor: int, limit_chars: int) -> tuple[st
 def children_of(value: Any, path: str, start: int, count: int) -> tuple[list[Child], int]:
     """Up to ``count`` children from number ``start`` on, and how many there are."""
     if type(value) is Slice:
-        parts, total = _items(value.owner, value.owner_path, value.start + start, min(count, value.stop - value.start - start))
-        return parts, value.stop - value.start
-    base = built_in_base(type(value))
+        if built_in_base(type(value.owner)) in _TEXTS:
+            return [], 0
+        size = value.stop - value.start
+        count = max(min(count, size - start), 0)
+        return _positions(value.owner, value.owner_path, value.start + start, count), size
+    base: Any = built_in_base(type(value))
     array = loaded("numpy", "ndarray")
     if base is dict:
         return _with_fields(value, path, start, count, dict.__len__(value), _keys)
@@ -100,10 +107,6 @@ def children_of(value: Any, path: str, start: int, count: int) -> tuple[list[Chi
         return [], 0
     parts = _parts(value, path)
     return parts[start : start + count], len(parts)
-
-
-def _items(value: Any, path: str, start: int, count: int) -> tuple[list[Child], int]:
-    return _positions(value, path, start, max(count, 0)), 0
 
 
 def _with_fields(
@@ -244,8 +247,9 @@ def _object(value: Any, path: str) -> list[Child]:
             elif _is_class_data(item):
                 found.append(_attribute(name, path, item, "class attribute"))
     if computed and instance_dict(value) is not None:
-        hint = "%s: properties, run_expression('%s.%s') to compute" % (", ".join(computed), path, computed[0])
-        found.append(Child("(not computed)", "", Word(clip(hint, 400))))
+        what = "it" if len(computed) == 1 else "one"
+        hint = "%s: run_expression('%s.%s') computes %s" % (", ".join(computed), path, computed[0], what)
+        found.append(Child("(properties)", "", Word(clip(hint, 400))))
     return found
 
 

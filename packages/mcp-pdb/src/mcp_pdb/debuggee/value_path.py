@@ -10,7 +10,7 @@ from __future__ import annotations
 import _ast
 import builtins
 from _collections import deque
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 _ONLY_AST = 0x400
 _SEQUENCES = (list, tuple, str, bytes, bytearray, range, deque)
 _PLAIN_KEYS = (str, int, float, bool, bytes, type(None))
+_COMPARED: tuple[Any, ...] = _PLAIN_KEYS
 
 
-class PathError(Exception):
+class Unresolved(Exception):
     """The path cannot be resolved; its text is a sentence with the way on."""
 
 
@@ -56,7 +57,7 @@ class Slice:
 
 
 def resolve(path: str, namespace: Mapping[str, Any], globals_: Mapping[str, Any]) -> Any:
-    """The value at a path, or a Slice. Raises PathError."""
+    """The value at a path, or a Slice. Raises Unresolved."""
     value: Any = MISSING
     done = ""
     for kind, key in parse(path):
@@ -74,11 +75,11 @@ def resolve(path: str, namespace: Mapping[str, Any], globals_: Mapping[str, Any]
 
 
 def parse(path: str) -> list[tuple[str, Any]]:
-    """The steps of a path: ("name" | "attribute" | "item" | "slice", key). Raises PathError."""
+    """The steps of a path: ("name" | "attribute" | "item" | "slice", key). Raises Unresolved."""
     try:
         tree: Any = compile(path.strip(), "<path>", "eval", _ONLY_AST, True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise PathError(_not_a_path(path)) from None
+        raise Unresolved(_not_a_path(path)) from None
     steps: list[tuple[str, Any]] = []
     node = tree.body
     while not isinstance(node, _ast.Name):
@@ -87,7 +88,7 @@ def parse(path: str) -> list[tuple[str, Any]]:
         elif isinstance(node, _ast.Subscript):
             steps.append(_subscript(node.slice, path))
         else:
-            raise PathError(_not_a_path(path))
+            raise Unresolved(_not_a_path(path))
         node = node.value
     steps.append(("name", node.id))
     return steps[::-1]
@@ -105,10 +106,10 @@ def _subscript(node: Any, path: str) -> tuple[str, Any]:
         node = node.value
     if isinstance(node, _ast.Slice):
         if node.step is not None:
-            raise PathError(_not_a_path(path))
+            raise Unresolved(_not_a_path(path))
         ends = [None if end is None else _literal(end, path) for end in (node.lower, node.upper)]
         if any(end is not None and type(end) is not int for end in ends):
-            raise PathError(_not_a_path(path))
+            raise Unresolved(_not_a_path(path))
         return "slice", tuple(ends)
     return "item", _literal(node, path)
 
@@ -122,7 +123,7 @@ def _literal(node: Any, path: str) -> Any:
         operand = _literal(node.operand, path)
         if type(operand) in (int, float):
             return -operand
-    raise PathError(_not_a_path(path))
+    raise Unresolved(_not_a_path(path))
 
 
 def _name(name: str, namespace: Mapping[str, Any], globals_: Mapping[str, Any]) -> Any:
@@ -131,11 +132,11 @@ def _name(name: str, namespace: Mapping[str, Any], globals_: Mapping[str, Any]) 
             return scope[name]
     near = nearest(name, [key for scope in (namespace, globals_) for key in scope if type(key) is str])
     hint = "did you mean %r?" % near[0] if near else "examine_locals lists the names of this frame"
-    raise PathError("there is no name %r in this frame; %s" % (name, hint))
+    raise Unresolved("there is no name %r in this frame; %s" % (name, hint))
 
 
 def attribute(value: Any, name: str, path: str = "x") -> Any:
-    """One attribute, read without running code. Raises PathError where only code could answer."""
+    """One attribute, read without running code. Raises Unresolved where only code could answer."""
     cls = type(value)
     if issubclass(cls, ModuleType):
         found = module_namespace(value).get(name, MISSING)
@@ -150,7 +151,7 @@ def attribute(value: Any, name: str, path: str = "x") -> Any:
             return found
     found = find_in_class(cls, name)
     if found is MISSING:
-        raise PathError(_no_attribute(value, name, path))
+        raise Unresolved(_no_attribute(value, name, path))
     return _class_attribute(value, found, name, path)
 
 
@@ -172,15 +173,15 @@ def _class_attribute(value: Any, found: Any, name: str, path: str) -> Any:
     if kind in (GetSetDescriptorType, MemberDescriptorType):
         try:
             return found.__get__(value, cls)
-        except AttributeError:
-            raise PathError("%s.%s is not set" % (path, name)) from None
+        except Exception:  # C code of a library
+            raise Unresolved("%s.%s is not set" % (path, name)) from None
     if kind is FunctionType:
         return MethodType(found, value)
     if kind in (staticmethod, classmethod):
         return found.__func__
     if find_in_class(kind, "__get__") is not MISSING:
         what = "a property" if issubclass(kind, property) else "computed by a %s" % class_name(kind)
-        raise PathError(
+        raise Unresolved(
             "%s.%s is %s: run_expression('%s.%s') to compute it" % (path, name, what, path, name)
         )
     return found
@@ -199,48 +200,57 @@ def _no_attribute(value: Any, name: str, path: str) -> str:
     known = [key for key, _ in fields(value)]
     known += [key for base in class_mro(cls) for key in class_namespace(base) if key[:2] != "__"]
     near = nearest(name, known)
-    hint = "did you mean %s.%s?" % (path, near[0]) if near else "print_variable('%s') lists what it has" % path
+    hint = "did you mean %s.%s?" % (path, near[0]) if near else "print_variable('%s') lists its parts" % path
     return "%s (%s) has no attribute %r; %s" % (path, class_name(cls), name, hint)
 
 
 def item(value: Any, key: Any, path: str = "x") -> Any:
-    """One item by literal key, read past any override. Raises PathError."""
+    """One item by literal key, read past any override. Raises Unresolved."""
     cls = type(value)
+    if class_name(cls) == "FrameLocalsProxy":
+        value, cls = dict(value), dict
     if issubclass(cls, dict):
         return _mapping_item(value, key, path)
     for kind in _SEQUENCES:
         if issubclass(cls, kind):
             return _sequence_item(kind, value, key, path)
-    array = loaded("numpy", "ndarray")
-    if (array is not MISSING and cls is array) or is_library_class(cls, "pandas") or is_library_class(cls, "torch"):
+    if _is_array(cls):
         try:
             return value[key]
         except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise PathError("%s[%r]: %s: %s" % (path, key, class_name(type(error)), error)) from None
+            raise Unresolved("%s[%r]: %s: %s" % (path, key, class_name(type(error)), error)) from None
     if find_in_class(cls, "__getitem__") is not MISSING:
-        raise PathError(
+        raise Unresolved(
             "%s[%r] is answered by %s.__getitem__: run_expression('%s[%r]') to ask it"
             % (path, key, class_name(cls), path, key)
         )
-    raise PathError("%s (%s) has no items; print_variable('%s') shows it" % (path, class_name(cls), path))
+    raise Unresolved("%s (%s) has no items; print_variable('%s') shows it" % (path, class_name(cls), path))
+
+
+def _is_array(cls: type) -> bool:
+    """True for the array types themselves, whose indexing is the library's own code."""
+    if cls is loaded("numpy", "ndarray"):
+        return True
+    return is_library_class(cls, "pandas") or is_library_class(cls, "torch")
 
 
 def _mapping_item(value: Any, key: Any, path: str) -> Any:
     for candidate, found in list(dict.items(value)):
         if same_key(candidate, key):
             return found
-    if find_in_class(type(value), "__missing__") is not MISSING and type(value) not in (defaultdict, OrderedDict):
-        raise PathError(
+    cls = type(value)
+    if cls is not defaultdict and find_in_class(cls, "__missing__") is not MISSING:
+        raise Unresolved(
             "%s holds no key %r, but %s defines __missing__: run_expression('%s[%r]') to ask it"
-            % (path, key, class_name(type(value)), path, key)
+            % (path, key, class_name(cls), path, key)
         )
     texts = [candidate for candidate in islice(dict.keys(value), 500) if type(candidate) is str]
     near = nearest(key, texts, 3) if type(key) is str else []
-    some = near or [candidate for candidate in islice(dict.keys(value), 5)]
+    some = near or list(islice(dict.keys(value), 5))
     size = dict.__len__(value)
     known = ", ".join([summarize(candidate, 30) for candidate in some])
     hint = "nearest: " if near else "%d keys, the first: " % size
-    raise PathError("%s has no key %r (%s)" % (path, key, hint + known if size else "it is empty"))
+    raise Unresolved("%s has no key %r (%s)" % (path, key, hint + known if size else "it is empty"))
 
 
 def same_key(candidate: Any, key: Any) -> bool:
@@ -248,7 +258,7 @@ def same_key(candidate: Any, key: Any) -> bool:
     if type(candidate) is tuple and type(key) is tuple:
         return len(candidate) == len(key) and all(map(same_key, candidate, key))
     kind = type(candidate)
-    for plain in _PLAIN_KEYS:
+    for plain in _COMPARED:
         if issubclass(kind, plain):
             return type(key) in _PLAIN_KEYS and plain.__eq__(candidate, key) is True
     return False
@@ -259,10 +269,10 @@ def _sequence_item(kind: Any, value: Any, key: Any, path: str) -> Any:
     if type(key) is int and -size <= key < size:
         return kind.__getitem__(value, key)
     if type(key) is int:
-        raise PathError("%s[%d] is out of range: %s has %d items" % (path, key, path, size))
+        raise Unresolved("%s[%d] is out of range: %s has %d items" % (path, key, path, size))
     fields_of_tuple = find_in_class(type(value), "_fields")
     hint = "; its fields are %s" % ", ".join(fields_of_tuple) if type(fields_of_tuple) is tuple else ""
-    raise PathError("%s takes an index from 0 to %d, not %r%s" % (path, size - 1, key, hint))
+    raise Unresolved("%s takes an index from 0 to %d, not %r%s" % (path, size - 1, key, hint))
 
 
 def _slice(value: Any, ends: tuple[int | None, int | None], path: str) -> Slice:
@@ -270,7 +280,7 @@ def _slice(value: Any, ends: tuple[int | None, int | None], path: str) -> Slice:
         if issubclass(type(value), kind):
             start, stop, _ = slice(*ends).indices(kind.__len__(value))
             return Slice(value, path, start, max(start, stop))
-    raise PathError("%s (%s) has no slices; run_expression can try it" % (path, class_name(type(value))))
+    raise Unresolved("%s (%s) has no slices; run_expression can try it" % (path, class_name(type(value))))
 
 
 def slice_value(piece: Slice) -> Any:

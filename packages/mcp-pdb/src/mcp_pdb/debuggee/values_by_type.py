@@ -186,8 +186,10 @@ def _memory(walk: Walk, value: Any, cls: type, limit: int) -> str:
 
 def _exception(walk: Walk, value: Any, cls: type, limit: int) -> str:
     arguments = read_descriptor(BaseException, "args", value)
-    shown = [("", item) for item in arguments] + [(printable(k) + "=", item) for k, item in fields(value)]
-    return walk.join(shown[: limit // 3 + 1], len(shown), None, (class_name(cls) + "(", ")", "details"), limit)
+    shown = [("", item) for item in arguments]
+    shown += [(printable(name) + "=", item) for name, item in fields(value)]
+    head = shown[: limit // 3 + 1]
+    return walk.join(head, len(shown), None, (class_name(cls) + "(", ")", "details"), limit)
 
 
 def _enum(walk: Walk, value: Any, cls: type, limit: int) -> str:
