@@ -8,6 +8,7 @@ Nothing here starts a task or a thread; whoever calls ``receive`` or ``wait``
 does the waiting, and cancelling one loses nothing.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -116,6 +117,7 @@ class PlainLauncher:
 
     def __init__(self) -> None:
         self._reaper: Reaper | None = None
+        self._processes: set[LeasedProcess] = set()
 
     async def __aenter__(self) -> "PlainLauncher":
         await self.start()
@@ -154,10 +156,17 @@ class PlainLauncher:
                 raise _start_failure(spec, *answer["failed"])
             if answer is None or "pid" not in answer:
                 raise EngineError(_VANISHED)
-            return LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
+            process = LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
+        self._processes.add(process)
+        process.on_close(self._processes.discard)
+        return process
 
     async def aclose(self) -> None:
-        """Kill every program that is still running and end the reaper; idempotent."""
+        """Kill every program that is still running, close it, and end the reaper; idempotent."""
+        for process in tuple(self._processes):
+            process.let_go()
+        for process in tuple(self._processes):
+            await process.aclose()
         if self._reaper is not None:
             reaper, self._reaper = self._reaper, None
             await reaper.aclose()
@@ -208,9 +217,8 @@ def _start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | E
                 f"The working directory {spec.cwd} cannot be entered ({reason}): give another cwd."
             )
         case "exec":
-            return TargetError(
-                f"{spec.argv[0]} cannot be run ({reason}): check that it exists and is executable."
-            )
+            way_on = "put it in a file" if number == errno.E2BIG else "check that it exists and is executable"
+            return TargetError(f"{spec.argv[0]} cannot be run ({reason}): {way_on}.")
         case _:
             return EngineError(
                 f"The system refused to start a process ({reason}): stop a session and try again."

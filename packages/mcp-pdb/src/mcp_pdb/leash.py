@@ -7,7 +7,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -247,6 +247,14 @@ class LeasedProcess:
                     "start a new session."
                 )
         return self._returncode
+
+    def on_close(self, callback: Callable[["LeasedProcess"], None]) -> None:
+        """Call back once when the process is closed."""
+        self._held.callback(callback, self)
+
+    def let_go(self) -> None:
+        """Start a kill without waiting for its end."""
+        self._lease.let_go()
 
     async def kill(self) -> None:
         """Kill the program and every descendant; returns when none is left; idempotent."""

@@ -105,7 +105,7 @@ class OutputBuffer:
         if cursor is None:
             begin = max(self._taken, self._start, self._end - limit_chars)
             text = self._slice(begin, self._end)
-            if begin > self._taken:
+            if begin > self._taken and self._slice(begin - 1, begin) != "\n":
                 text = _from_next_line(text)
             omitted = self._end - len(text) - self._taken
             self._taken = self._end
@@ -116,7 +116,7 @@ class OutputBuffer:
         return text, begin + len(text), begin - cursor
 
     def _slice(self, begin: int, end: int) -> str:
-        return "".join(self._pieces)[begin - self._start : end - self._start]
+        return "".join(self._pieces)[max(begin - self._start, 0) : end - self._start]
 
     def _end_source(self, source: "_Source") -> None:
         if source in self._sources:
