@@ -82,7 +82,7 @@ def main() -> None:
         fetched("conformance", CONFORMANCE) / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     )
     inspector = fetched("inspector", INSPECTOR) / ".bin" / "mcp-inspector"
-    with served("mcp_pdb.cli", "serve", "--http", "--port", "0") as url:
+    with served("mcp_pdb.cli", "serve", "--http", "127.0.0.1:0") as url:
         for revision, scenarios in WITHOUT_FIXTURES.items():
             checks = [
                 check for name in scenarios for check in judged(suite, url, revision, "--scenario", name)
@@ -170,7 +170,7 @@ def inspect(inspector: Path, project: Path) -> None:
         arguments = {name: example(tool, name) for name in tool["inputSchema"].get("required", ())}
         call(stdio, tool["name"], arguments, may_answer_error=True)
     print(f"Inspector, tools/call over stdio: all {len(tools)} answered", flush=True)
-    with served("mcp_pdb.cli", "serve", "--http", "--port", "0") as url:
+    with served("mcp_pdb.cli", "serve", "--http", "127.0.0.1:0") as url:
         over_http = [node(), str(inspector), "--cli", url]
         for name, arguments in SESSION:
             placed = arguments | {"cwd": str(project)} if name == "start_debugger" else arguments

@@ -30,6 +30,7 @@ from mcp_pdb.guidance import INSTRUCTIONS, PROMPT_DESCRIPTION, PROMPT_NAME, debu
 from mcp_pdb.launcher import Launcher, PlainLauncher
 from mcp_pdb.options import ServerOptions
 from mcp_pdb.records import Exited, Stopped
+from mcp_pdb.resources import list_outputs, list_templates, read_output
 from mcp_pdb.session import Progress, Session
 from mcp_pdb.session_store import CLOSE_SECONDS, SessionStore, open_store
 from mcp_pdb.tools import DEFAULT_HANDLERS
@@ -130,6 +131,14 @@ def create_server(
             _meta={META_KEY: machine_fields(answer.session)} if answer.session is not None else None,
         )
 
+    async def list_resources(ctx: Context, _params: object) -> types.ListResourcesResult:
+        return list_outputs(ctx.lifespan_context.of_owner(_owner(ctx)))
+
+    async def read_resource(
+        ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return read_output(ctx.lifespan_context, _owner(ctx), params.uri, options.budgets.hard_cap)
+
     return Server[SessionStore](
         "mcp-pdb",
         version=_version(),
@@ -139,12 +148,16 @@ def create_server(
         cache_hints={
             "tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
             "prompts/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
+            "resources/templates/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="public"),
         },
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_prompts=_list_prompts,
         on_get_prompt=_get_prompt,
+        on_list_resources=list_resources,
+        on_list_resource_templates=_list_resource_templates,
+        on_read_resource=read_resource,
     )
 
 
@@ -195,6 +208,10 @@ def _tool(spec: ToolSpec) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+async def _list_resource_templates(_ctx: Context, _params: object) -> types.ListResourceTemplatesResult:
+    return list_templates()
 
 
 async def _list_prompts(_ctx: Context, _params: object) -> types.ListPromptsResult:
