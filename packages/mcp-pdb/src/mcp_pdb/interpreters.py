@@ -1,6 +1,7 @@
 """Which Python runs the target; found by looking at files, without starting one."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 from mcp_pdb.errors import InterpreterError
 from mcp_pdb.project_files import absolute
 
+_COMMAND = re.compile(r"(python|pypy)[\d.]*t?(\.exe)?")
+"""Names that are looked up on PATH; others are paths."""
 _ENVIRONMENT_FOLDERS = (".venv", "venv")
 
 
@@ -75,7 +78,7 @@ def _environments(cwd: Path, root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _asked_for(python: str, cwd: Path) -> Path:
-    if "/" not in python and os.sep not in python and (found := shutil.which(python)) is not None:
+    if _COMMAND.fullmatch(python) and (found := shutil.which(python)) is not None:
         return Path(found)
     path = absolute(cwd, python)
     if path.is_dir():
@@ -85,7 +88,7 @@ def _asked_for(python: str, cwd: Path) -> Path:
     if not path.exists():
         raise InterpreterError(
             f"There is no interpreter {python} (looked at {path}"
-            + ("" if "/" in python else " and on PATH")
+            + (" and on PATH" if _COMMAND.fullmatch(python) else "")
             + "): leave python out to use the project's own, or give the path of one."
         )
     if not _is_executable(path):
