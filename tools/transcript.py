@@ -25,12 +25,6 @@ Calls = tuple[tuple[str, dict[str, Any]], ...]
 
 TARGET = {"target": "test_cart.py::test_total"}
 BLOCKS: dict[str, Calls] = {
-    "readme": (
-        ("start_debugger", TARGET | {"breakpoints": ["cart.py~result = price"], "run": True}),
-        ("continue_execution", {}),
-        ("run_expression", {"code": "sum(p - discount for p in prices)"}),
-        ("stop_debugger", {}),
-    ),
     "failure": (("start_debugger", TARGET | {"run": True}),),
     "look": (("where_am_i", {}), ("run_expression", {"code": "total([10, 20], discount=1)"})),
     "breakpoint": (
@@ -41,6 +35,11 @@ BLOCKS: dict[str, Calls] = {
     ),
     "change": (("continue_execution", {}), ("examine_locals", {})),
     "hypothesis": (("run_expression", {"code": "result + price - discount"}), ("stop_debugger", {})),
+    "readme": (
+        ("start_debugger", TARGET | {"breakpoints": ["cart.py~result = price"], "run": True}),
+        ("continue_execution", {}),
+        ("run_expression", {"code": "sum(p - discount for p in prices)"}),
+    ),
 }
 BLOCK = re.compile(r"(<!-- transcript: (\w+) -->\n).*?(<!-- /transcript -->)", flags=re.DOTALL)
 
@@ -78,7 +77,7 @@ def settled(text: str, project: Path) -> str:
         (re.escape(str(project)), "/home/ada/shop"),
         (re.escape(os.path.realpath(sys.executable)), "/home/ada/shop/.venv/bin/python"),
         (re.escape(sys.executable), "/home/ada/shop/.venv/bin/python"),
-        (r"dbg-\w+", "dbg-7Kq2mXw1"),
+        (r"dbg-[\w-]+", "dbg-7Kq2mXw1"),
         (r"pid \d+", "pid 4242"),
         (r"Python 3\.\d+\.\d+ \([^)]*\)", "Python 3.12.7 (.venv of the project)"),
         (r"in \d+\.\d+s", "in 0.05s"),
