@@ -149,7 +149,7 @@ def show_uncaught(error):
     """Print an uncaught exception through the program's own hook; returns the exit status."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
-        vars(sys)["last_exc"] = error
+        setattr(sys, "last_exc", error)  # noqa: B010 - the stubs know no such name before 3.12
     hook = getattr(sys, "excepthook", sys.__excepthook__)
     _, failure = call(hook, type(error), error, error.__traceback__)
     if failure is None:
@@ -266,7 +266,7 @@ def _run_module(spec, hooks):
         if isinstance(error, SyntaxError):
             note_syntax_error(error, name, hooks)
         return finish(error, spec, hooks, "uncaught in the import of %s" % name)
-    _, module_spec, code = details or ()
+    _, module_spec, code = details or (None, None, None)
     sys.argv[0] = module_spec.origin
     namespace = fresh_main(
         __file__=module_spec.origin,

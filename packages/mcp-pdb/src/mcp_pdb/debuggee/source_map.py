@@ -191,6 +191,21 @@ def read_lines(path):
     return _decoded(path, _source_of(path))
 
 
+def line_text(path, line):
+    """The stripped text of one line, "" when it cannot be read; cached until the file changes."""
+    try:
+        stamp = (0, 0) if path.startswith("<") else _stamp(path)
+        known = _texts.get(path)
+        if known is None or known[0] != stamp or stamp == (0, 0):
+            if len(_texts) >= _CACHE_LIMIT:
+                _texts.clear()
+            known = _texts[path] = (stamp, read_lines(path))
+    except (SourceError, OSError):
+        return ""
+    lines = known[1]
+    return lines[line - 1].strip() if 1 <= line <= len(lines) else ""
+
+
 def line_starts(code):
     """The lines of a code object in order of its bytecode, repeats of one line run together."""
     if hasattr(code, "co_lines"):
@@ -199,6 +214,12 @@ def line_starts(code):
 
 
 _maps = {}
+_texts = {}
+
+
+def _stamp(path):
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
 
 
 def _decoded_line_table(code):

@@ -125,7 +125,7 @@ def _program_class(reporter):
 
     class Program(unittest.TestProgram):
         def runTests(self):  # noqa: N802 - unittest's name
-            reporter.selected(self.test)
+            reporter.selected(getattr(self, "test"))
             self.testRunner = Runner
             super().runTests()
 
@@ -152,7 +152,7 @@ class Result(unittest.TextTestResult):
         self.reporter.outcome(test, "failed")
 
     def addSubTest(self, test, subtest, err):  # noqa: N802
-        if err is not None:
+        if err is not None and err[0] is not None:
             self.reporter.failed(subtest, err)
             outcome = "failed" if issubclass(err[0], test.failureException) else "error"
             self.reporter.outcome(subtest, outcome)

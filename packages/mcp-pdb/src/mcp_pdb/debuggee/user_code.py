@@ -21,7 +21,7 @@ def _current_directory():
 
 _START_DIRECTORY = _current_directory()
 _OWN_DIRECTORY = os.path.realpath(os.path.dirname(os.path.abspath(__file__)))
-_STANDARD_LIBRARY = os.path.realpath(os.path.dirname(os.__file__))
+STANDARD_LIBRARY = os.path.realpath(os.path.dirname(os.__file__))
 _INSTALLED_PARTS = ("site-packages", "dist-packages")
 _GENERATED_PREFIXES = ("<frozen ", "<attrs generated ", "<string>", "<__array_function__")
 
@@ -64,7 +64,7 @@ def is_installed(path):
     """True for a canonical path in the standard library or among installed packages."""
     if any(part in path.split(os.sep) for part in _INSTALLED_PARTS):
         return True
-    return _is_within(path, _STANDARD_LIBRARY)
+    return _is_within(path, STANDARD_LIBRARY)
 
 
 def is_own(path):
