@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from mcp_pdb import reaper
 from mcp_pdb.errors import EngineError, PathError, TargetError
 from mcp_pdb.launcher import CommandLauncher, LaunchSpec, PlainLauncher, Process, debuggee_environment
 
@@ -347,11 +348,11 @@ async def test_a_killed_reaper_harms_no_program_and_is_replaced(launcher: PlainL
     process = await launcher.launch(python("print(input())"))
     keeper = psutil.Process(process.pid).parent()
     assert keeper is not None
-    reaper = keeper.ppid()
+    reaper_pid = keeper.ppid()
     for harmless in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        os.kill(reaper, harmless)
-    with ends_within([reaper], 1):
-        os.kill(reaper, signal.SIGKILL)
+        os.kill(reaper_pid, harmless)
+    with ends_within([reaper_pid], 1):
+        os.kill(reaper_pid, signal.SIGKILL)
     with anyio.fail_after(10):
         other = await launcher.launch(python("raise SystemExit(5)"))
         assert await other.wait() == 5
@@ -360,6 +361,39 @@ async def test_a_killed_reaper_harms_no_program_and_is_replaced(launcher: PlainL
         assert await process.wait() == 0
     await process.aclose()
     await other.aclose()
+
+
+async def test_children_are_found_also_where_the_kernel_does_not_list_them(launcher: PlainLauncher):
+    first = await launcher.launch(python(FORK_BOMB))
+    with anyio.fail_after(10):
+        pids = await read_pids(first, 50)
+    keeper = psutil.Process(first.pid).ppid()
+    for find in (reaper._children, reaper._children_by_scan):
+        assert find(keeper) == {first.pid}
+        assert find(first.pid) == set(pids)
+        assert find(2**22) == set()
+    await first.aclose()
+
+
+@pytest.fixture
+def namespace_prefix() -> tuple[str, ...]:
+    prefix = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+    if not shutil.which("unshare") or subprocess.run([*prefix, "true"], check=False).returncode != 0:
+        pytest.skip("no user namespaces here")
+    return prefix
+
+
+async def test_whoever_a_namespace_hides_is_killed_too(
+    launcher: PlainLauncher, namespace_prefix: tuple[str, ...]
+):
+    process = await CommandLauncher(namespace_prefix, launcher).launch(python(STUBBORN))
+    with anyio.fail_after(10):
+        assert await read_pids(process, 1) == [1], "it sees itself as the first process"
+    inside = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+    assert alive(inside) == inside != []
+    await process.kill()
+    assert alive([process.pid, *inside]) == []
+    await process.aclose()
 
 
 SERVER = """
@@ -438,6 +472,7 @@ async def test_fifty_programs_run_at_once(launcher: PlainLauncher):
     assert sorted(answers) == list(range(1, 51))
 
 
+@pytest.fixture
 def network_less_prefix() -> tuple[str, ...]:
     if shutil.which("unshare") and subprocess.run(["unshare", "-n", "true"], check=False).returncode == 0:
         return ("unshare", "-n")
@@ -445,21 +480,22 @@ def network_less_prefix() -> tuple[str, ...]:
 
 
 async def test_a_command_launcher_keeps_the_channel_without_any_network(
-    launcher: PlainLauncher, tmp_path: Path
+    launcher: PlainLauncher, tmp_path: Path, network_less_prefix: tuple[str, ...]
 ):
-    prefix = network_less_prefix()
     code = """
         import os, socket
         channel = socket.socket(fileno=3)
-        channel.sendall(" ".join([os.getcwd(), *sorted(os.listdir("/sys/class/net"))]).encode())
+        channel.sendall(" ".join([os.getcwd(), *(name for _, name in socket.if_nameindex())]).encode())
     """
     spec = python(code, wants_channel=True, cwd=str(tmp_path))
-    process = await CommandLauncher(prefix, launcher).launch(spec)
+    process = await CommandLauncher(network_less_prefix, launcher).launch(spec)
     assert process.channel is not None
     with anyio.fail_after(10):
         answer = (await process.channel.receive()).decode()
         assert await process.wait() == 0
     assert answer.startswith(str(tmp_path))
+    if network_less_prefix[0] == "unshare":
+        assert answer.split()[1:] == ["lo"]
     await process.aclose()
 
 

@@ -82,6 +82,16 @@ def test_a_line_longer_than_the_limit_is_cut_inside_the_line():
     assert omitted == 901
 
 
+def test_single_characters_are_kept_in_few_pieces():
+    buffer = OutputBuffer(capacity_chars=100_000)
+    for number in range(150_000):
+        buffer.feed(str(number % 10))
+    assert len(buffer._pieces) < 60
+    text, cursor, omitted = buffer.take(0, 10**6)
+    assert (len(text), cursor, omitted) == (100_000, 150_000, 50_000)
+    assert text.startswith("0123")
+
+
 @given(st.lists(st.text(alphabet="ab\n", max_size=30)), st.integers(1, 40), st.integers(1, 50))
 def test_text_and_omitted_always_add_up_to_the_whole(pieces: list[str], capacity: int, limit: int):
     buffer = OutputBuffer(capacity_chars=capacity)

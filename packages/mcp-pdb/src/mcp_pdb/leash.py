@@ -97,11 +97,12 @@ class Reaper:
 
     async def aclose(self) -> None:
         """Let go of the reaper, which kills all it holds, and wait for its end."""
-        with anyio.move_on_after(KILL_SECONDS, shield=True), suppress(ConnectionError):
+        with anyio.move_on_after(KILL_SECONDS, shield=True), suppress(OSError):
             self._control.shutdown(socket.SHUT_WR)
             await anyio.wait_readable(self._control)
         self._control.close()
-        self._process.wait(KILL_SECONDS)
+        self._process.kill()
+        self._process.wait()
 
 
 class Lease:
@@ -128,12 +129,12 @@ class Lease:
                     message = json.loads(self._received[_LENGTH.size : end])
                     del self._received[:end]
                     return cast("KeeperMessage", message)
-            await anyio.wait_readable(self._connection)
             try:
+                await anyio.wait_readable(self._connection)
                 piece = self._connection.recv(_RECEIVE_BYTES)
             except BlockingIOError:
                 continue
-            except ConnectionError:
+            except (ConnectionError, anyio.ClosedResourceError):
                 return None
             if not piece:
                 return None

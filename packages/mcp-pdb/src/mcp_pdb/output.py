@@ -9,6 +9,8 @@ import anyio
 CAPACITY_CHARS = 256 * 1024
 _COLLECT_BYTES = 1 << 20
 _READ_BYTES = 65536
+_PIECE_CHARS = 4096
+"""Shorter pieces are joined, so that a program which prints single characters costs little."""
 _LINE_SEARCH_CHARS = 200
 
 
@@ -81,13 +83,12 @@ class OutputBuffer:
 
     def feed(self, text: str) -> None:
         """Append ``text`` and let the oldest characters go."""
-        if not text:
-            return
         self._end += len(text)
+        if self._pieces and len(self._pieces[-1]) < _PIECE_CHARS:
+            text = self._pieces.pop() + text
         self._pieces.append(text[-self._capacity_chars :])
-        self._start = self._end - sum(map(len, self._pieces))
-        while self._end - self._start > self._capacity_chars:
-            surplus = self._end - self._start - self._capacity_chars
+        self._start += len(text) - len(self._pieces[-1])
+        while (surplus := self._end - self._start - self._capacity_chars) > 0:
             oldest = self._pieces.popleft()
             if len(oldest) > surplus:
                 self._pieces.appendleft(oldest[surplus:])

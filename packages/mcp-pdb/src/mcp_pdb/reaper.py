@@ -49,6 +49,7 @@ CHANNEL_TOKEN = "{channel}"
 SWEEP_SECONDS = 4.0
 """How long a keeper tries to kill what it keeps; only uninterruptible processes take that long."""
 _CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+_HAS_CHILDREN_FILES = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 _LENGTH = struct.Struct("!I")
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _DEFAULT_IN_PROGRAM = (*_IGNORED, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
@@ -270,6 +271,8 @@ def _kill_tree(root: int) -> None:
 
 def _children(pid: int) -> set[int]:
     """The living and the dead but unreaped children of a process, where /proc tells."""
+    if not _HAS_CHILDREN_FILES:
+        return _children_by_scan(pid)
     children: set[int] = set()
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -278,6 +281,19 @@ def _children(pid: int) -> set[int]:
     for thread in threads:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as listing:
             children.update(map(int, listing.read().split()))
+    return children
+
+
+def _children_by_scan(parent: int) -> set[int]:
+    """Like ``_children``, for kernels that do not list them."""
+    children: set[int] = set()
+    if not os.path.isdir("/proc/self/task"):
+        return children
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
+                if int(stat.read().rpartition(b")")[2].split()[1]) == parent:
+                    children.add(int(name))
     return children
 
 
