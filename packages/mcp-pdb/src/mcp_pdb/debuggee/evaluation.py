@@ -65,7 +65,7 @@ def evaluate(
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         return _failed(_syntax_text(error, text, limit_chars)), {}
     namespace = _merged(frame_globals, frame_locals, code)
-    before = dict.copy(namespace)
+    before = plain_namespace(namespace)
     unset = _unset_names(code, frame_locals)
     value: Any = MISSING
     try:
@@ -120,15 +120,23 @@ def write_back(frame: FrameType, bindings: Mapping[str, Any]) -> list[str]:
     for name, value in bindings.items():
         if value is not DELETED:
             namespace[name] = value
-        elif sys.version_info >= (3, 12) and name in code.co_varnames + code.co_cellvars + code.co_freevars:
+        elif (
+            sys.version_info >= (3, 12) and name in code.co_varnames + code.co_cellvars + code.co_freevars
+        ) or (name in namespace and not _deleted(namespace, name)):
             refused.append(name)
-        else:
-            namespace.pop(name, None)
     if sys.version_info < (3, 13) and code.co_flags & _OPTIMIZED:
         import ctypes  # heavy, and needed only when something was assigned
 
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
     return refused
+
+
+def _deleted(namespace: Any, name: str) -> bool:
+    try:
+        del namespace[name]
+    except (TypeError, ValueError):  # the proxy of 3.13 deletes nothing
+        return False
+    return True
 
 
 def _dedented(source: str) -> str:
@@ -157,7 +165,7 @@ def _merged(
 ) -> dict[str, Any]:
     if frame_locals is frame_globals:
         return frame_globals
-    namespace = dict.copy(frame_globals)
+    namespace = plain_namespace(frame_globals)
     for name in _unset_names(code, frame_locals):
         namespace.pop(name, None)
     namespace.update(plain_namespace(frame_locals))
@@ -166,8 +174,10 @@ def _merged(
 
 def plain_namespace(namespace: Any) -> dict[str, Any]:
     """A frame's names as a plain dictionary; an own mapping of a class body is not asked."""
+    if type(namespace) is dict:
+        return namespace.copy()
     if issubclass(type(namespace), dict):
-        return dict.copy(namespace)
+        return dict(dict.items(namespace))  # dict.copy would ask an overridden __iter__
     if class_name(type(namespace)) == "FrameLocalsProxy":
         return dict(namespace)
     return {}

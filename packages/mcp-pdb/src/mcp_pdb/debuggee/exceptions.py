@@ -114,12 +114,11 @@ def _notes(exc: BaseException) -> Iterator[str]:
                 yield "note: " + clip_text(note, _LINK_CHARS)
 
 
-def _members(exc: BaseException) -> Iterator[str]:
+def _members(exc: BaseException, prefix: str = "") -> Iterator[str]:
     members = group_members(exc)
     for number, member in enumerate(members[:_MEMBERS], 1):
-        inner = group_members(member)
-        more = " with %d exceptions inside" % len(inner) if inner else ""
-        yield "member %d of %d: %s%s" % (number, len(members), one_line(member), more)
+        yield "member %s%d of %d: %s" % (prefix, number, len(members), one_line(member))
+        yield from _members(member, "%s%d." % (prefix, number))
 
 
 def group_members(exc: BaseException) -> tuple[BaseException, ...]:

@@ -14,7 +14,7 @@ def nearest(name: str, candidates: Iterable[str], count: int = 1) -> list[str]:
     """Up to ``count`` candidates within about a third of the name's length in edits, best first."""
     if len(name) > _LONGEST:
         return []
-    allowed = max(1, len(name) // 3)
+    allowed = max(1, (len(name) + 1) // 3)
     scored: list[tuple[int, str]] = []
     for position, candidate in enumerate(candidates):
         if position >= _MOST:

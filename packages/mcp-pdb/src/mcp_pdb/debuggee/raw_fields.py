@@ -87,7 +87,7 @@ def instance_dict(value: object) -> dict[Any, Any] | None:
     cls = type(value)
     for base in _read_mro(cls):
         descriptor = _read_class_dict(base).get("__dict__")
-        if type(descriptor) is GetSetDescriptorType and base is not type:
+        if type(descriptor) in (GetSetDescriptorType, MemberDescriptorType) and base is not type:
             try:
                 found = descriptor.__get__(value, cls)
             except (AttributeError, TypeError):
@@ -103,12 +103,24 @@ def slot_items(value: object) -> Iterator[tuple[str, Any]]:
         namespace = _read_class_dict(base)
         if "__slots__" not in namespace:
             continue
-        for name, descriptor in namespace.items():
+        for name in _slot_names(namespace, base):
+            descriptor = namespace.get(name)
             if type(descriptor) is MemberDescriptorType:
                 try:
                     yield name, descriptor.__get__(value, cls)
                 except AttributeError:
                     continue
+
+
+def _slot_names(namespace: Mapping[str, Any], cls: type) -> list[str]:
+    """The names in the order written, or the class's own order where ``__slots__`` is used up."""
+    written = namespace["__slots__"]
+    if type(written) is str:
+        written = (written,)
+    if type(written) not in (tuple, list) or any(type(name) is not str for name in written):
+        return list(namespace)
+    prefix = "_" + _read_name(cls).lstrip("_")
+    return [prefix + name if name[:2] == "__" and name[-2:] != "__" else name for name in written]
 
 
 def fields(value: object) -> list[tuple[str, Any]]:
@@ -126,7 +138,7 @@ def fields(value: object) -> list[tuple[str, Any]]:
     own = instance_dict(value)
     if own:
         found.extend(
-            (name, item) for name, item in dict.copy(own).items() if type(name) is str and not is_dunder(name)
+            (name, item) for name, item in list(dict.items(own)) if type(name) is str and not is_dunder(name)
         )
     return found
 

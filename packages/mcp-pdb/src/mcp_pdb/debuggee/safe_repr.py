@@ -260,7 +260,7 @@ def _sequence(kind: Any, opening: str, closing: str) -> Callable[[Walk, Any, int
     def show(walk: Walk, value: Any, limit: int) -> str:
         size = kind.__len__(value)
         head = list(islice(kind.__iter__(value), limit // 3 + 1))
-        tail = ("", kind.__getitem__(value, -1)) if size > len(head) or size > 8 else None
+        tail = ("", kind.__getitem__(value, size - 1)) if size > len(head) or size > 8 else None
         end = ",)" if kind is tuple and size == 1 else closing
         return walk.join([("", item) for item in head], size, tail, (opening, end, "items"), limit)
 

@@ -175,6 +175,8 @@ def _class_attribute(value: Any, found: Any, name: str, path: str) -> Any:
             return found.__get__(value, cls)
         except Exception:  # C code of a library
             raise Unresolved("%s.%s is not set" % (path, name)) from None
+    if kind is loaded("_collections", "_tuplegetter"):
+        return found.__get__(value, cls)
     if kind is FunctionType:
         return MethodType(found, value)
     if kind in (staticmethod, classmethod):
@@ -267,7 +269,7 @@ def same_key(candidate: Any, key: Any) -> bool:
 def _sequence_item(kind: Any, value: Any, key: Any, path: str) -> Any:
     size = kind.__len__(value)
     if type(key) is int and -size <= key < size:
-        return kind.__getitem__(value, key)
+        return kind.__getitem__(value, key % size)  # a deque would ask len() for a negative index
     if type(key) is int:
         raise Unresolved("%s[%d] is out of range: %s has %d items" % (path, key, path, size))
     fields_of_tuple = find_in_class(type(value), "_fields")
