@@ -32,6 +32,8 @@ class Section:
     limit: int
     more: str = "more lines left out"
     """Said after the number of lines left out."""
+    keeps_end: bool = False
+    """Cut after the first line instead of at the end: for logs, whose end matters."""
 
 
 def clip(text: str, limit: int, how_to_get_the_rest: str = "") -> str:
@@ -85,8 +87,7 @@ def compose(sections: Sequence[Section], limit: int, closing: str = "") -> str:
         allowed = min(section.limit, room)
         if not section.lines or allowed <= 0:
             continue
-        more = section.more
-        fitted = fit_lines(section.lines, allowed, lambda count, more=more: f"{ELLIPSIS} {count} {more}")
+        fitted = _fitted(section, allowed)
         if not fitted:
             continue
         out.extend(fitted)
@@ -94,3 +95,14 @@ def compose(sections: Sequence[Section], limit: int, closing: str = "") -> str:
     if closing:
         out.append(closing)
     return "\n".join(out)
+
+
+def _fitted(section: Section, limit: int) -> list[str]:
+    def more(count: int) -> str:
+        return f"{ELLIPSIS} {count} {section.more}"
+
+    if not section.keeps_end:
+        return fit_lines(section.lines, limit, more)
+    first, *rest = section.lines
+    backwards = fit_lines(rest[::-1], limit - len(first) - 1, more)
+    return [first, *backwards[::-1]] if len(first) <= limit else []

@@ -12,6 +12,7 @@ from mcp_pdb.render import STOP_OUTPUT_LIMIT, OutputTail, View, exit_report, sti
 from mcp_pdb.session import Progress, Session, StillRunning, Wait
 from mcp_pdb.session_store import SessionStore
 
+STEPPING = frozenset({"step_over", "step_into", "step_out", "run_to"})
 _BREAKPOINT_PARAMETERS: tuple[Parameter, ...] = next(
     spec.parameters for spec in DEFAULT_TOOLS if spec.name == "add_breakpoint"
 )
@@ -48,11 +49,17 @@ class Call:
     def view(self, session: Session) -> View:
         """How this owner sees that session's files."""
         target = session.run.plan.target
+        outcome = session.outcome
+        cannot_step = isinstance(outcome, Stopped) and not outcome.can_step
         return View(
             cwd=target.cwd,
             root=target.root,
             budgets=self.options.budgets,
-            tools=frozenset(spec.name for spec in tools_of(self.options.toolset)),
+            tools=frozenset(
+                spec.name
+                for spec in tools_of(self.options.toolset)
+                if not (cannot_step and spec.name in STEPPING)
+            ),
         )
 
     def report(

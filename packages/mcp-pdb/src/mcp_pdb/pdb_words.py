@@ -67,7 +67,7 @@ async def pdb_command(call: Call) -> Answer:
     limit = call.options.budgets.value
     async with session.inspecting(call.tool) as backend:
         text = await backend.pdb_command(command, frame=session.selected_frame, limit_chars=limit)
-    return Answer(text=clip(text, limit) or "(no output)", session=session)
+    return Answer(text=clip(text.rstrip(), limit) or "(no output)", session=session)
 
 
 async def _until(call: Call, session: Session, rest: str) -> Answer:

@@ -4,6 +4,7 @@ Every function takes a ``View`` and returns text within the budget of its
 kind. Sections come in order of importance, so what is cut is the least.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -16,7 +17,6 @@ from mcp_pdb.records import (
     Exited,
     Location,
     LogRecord,
-    RaisedException,
     Stopped,
     Target,
     ThreadStack,
@@ -25,10 +25,15 @@ from mcp_pdb.records import (
 LINE_LIMIT = 160
 VALUE_LIMIT = 220
 STOP_OUTPUT_LIMIT = 500
-NEXT_AFTER_STOP = ("examine_locals", "step_over", "run_expression", "continue_execution")
+NEXT_AFTER_STOP = ("step_over", "examine_locals", "continue_execution")
 NEXT_AFTER_FAILURE = ("examine_locals", "where_am_i", "run_expression", "continue_execution")
 NEXT_AFTER_END = ("restart_debugger", "start_debugger", "stop_debugger")
 NEXT_WHILE_RUNNING = ("continue_execution", "pause_execution", "where_am_i", "stop_debugger")
+
+
+_STANDARD_LIBRARY = re.compile(r"\A.*/lib/python3\.\d+/")
+_ONE_LINE = 140
+"""Changes that fit in this are joined on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,14 @@ class View:
         """``file:line in function``."""
         return f"{self.path(location.file)}:{location.line} in {location.function}"
 
+    def short(self, location: Location) -> str:
+        """Like ``place``, with the folders of installed packages and the standard library left out."""
+        path = self.path(location.file)
+        for folder in ("/site-packages/", "/dist-packages/"):
+            path = path.rpartition(folder)[2]
+        path = _STANDARD_LIBRARY.sub("", path)
+        return f"{path}:{location.line} in {location.function}"
+
     def next(self, names: Sequence[str], also: str = "") -> str:
         """The closing line that names the tools which make sense now."""
         known = [name for name in names if name in self.tools]
@@ -76,7 +89,7 @@ def stop_report(view: View, stopped: Stopped, output: OutputTail, *, opening: Se
     sections = [
         Section(lines=tuple(opening), limit=900),
         Section(lines=(_headline(view, stopped),), limit=400),
-        Section(lines=_exception_lines(view, stopped.exception), limit=500),
+        Section(lines=_exception_lines(view, stopped), limit=500),
         Section(lines=_condition_error(stopped), limit=300),
         Section(lines=_window(stopped), limit=600),
         Section(
@@ -86,7 +99,7 @@ def stop_report(view: View, stopped: Stopped, output: OutputTail, *, opening: Se
         Section(lines=_called_from(view, stopped), limit=200),
         Section(lines=_log_lines(stopped.logs), limit=300, more="more log lines"),
         Section(lines=tuple(clip_line(note, 300) for note in stopped.notes), limit=400, more="more notes"),
-        Section(lines=output_lines(view, output), limit=STOP_OUTPUT_LIMIT + 120),
+        _output_section(view, output),
     ]
     closing = view.next(NEXT_AFTER_FAILURE if failed else NEXT_AFTER_STOP)
     limit = view.budgets.stop + (sum(map(len, opening)) if opening else 0)
@@ -108,7 +121,7 @@ def exit_report(view: View, exited: Exited, output: OutputTail, *, opening: Sequ
             lines=tuple(clip_line(line, 500) for line in silent), limit=1_200, more="more silent breakpoints"
         ),
         Section(lines=_log_lines(exited.logs), limit=600, more="more log lines"),
-        Section(lines=output_lines(view, output), limit=STOP_OUTPUT_LIMIT + 120),
+        _output_section(view, output),
     ]
     limit = view.budgets.stop + (sum(map(len, opening)) if opening else 0)
     return compose(sections, min(limit, view.budgets.hard_cap), view.next(NEXT_AFTER_END))
@@ -130,7 +143,7 @@ def still_running(view: View, seconds: float, threads: Sequence[ThreadStack], ou
         Section(
             lines=tuple(thread_lines(view, threads, 4)), limit=view.budgets.stop - 450, more="more lines"
         ),
-        Section(lines=output_lines(view, output), limit=STOP_OUTPUT_LIMIT),
+        _output_section(view, output),
     ]
     closing = view.next(NEXT_WHILE_RUNNING)
     return compose(sections, view.budgets.stop, closing)
@@ -214,6 +227,11 @@ def output_lines(view: View, output: OutputTail) -> tuple[str, ...]:
     return (head, *(f"| {line}" for line in lines))
 
 
+def _output_section(view: View, output: OutputTail) -> Section:
+    limit = STOP_OUTPUT_LIMIT + 120
+    return Section(lines=output_lines(view, output), limit=limit, more="lines left out", keeps_end=True)
+
+
 def _headline(view: View, stopped: Stopped) -> str:
     numbers = ", ".join(map(str, stopped.breakpoint_ids))
     why = {
@@ -235,21 +253,27 @@ def _headline(view: View, stopped: Stopped) -> str:
 def _window(stopped: Stopped) -> tuple[str, ...]:
     if not stopped.source:
         return ("  (no source is available here)",)
-    width = len(str(max(line.line for line in stopped.source)))
+    shown = list(stopped.source)
+    while len(shown) > 1 and not shown[-1].text.strip() and shown[-1].line != stopped.location.line:
+        shown.pop()
+    while len(shown) > 1 and not shown[0].text.strip() and shown[0].line != stopped.location.line:
+        shown.pop(0)
+    width = len(str(shown[-1].line))
     lines: list[str] = []
-    for line in stopped.source:
+    for line in shown:
         mark = "->" if line.line == stopped.location.line else "  "
-        lines.append(f"{mark} {line.line:>{width}} {clip_line(line.text.rstrip(), LINE_LIMIT)}")
+        lines.append(f"{mark} {line.line:>{width}} {clip_line(line.text, LINE_LIMIT)}".rstrip())
     return tuple(lines)
 
 
-def _exception_lines(view: View, raised: RaisedException | None) -> tuple[str, ...]:
+def _exception_lines(view: View, stopped: Stopped) -> tuple[str, ...]:
+    raised = stopped.exception
     if raised is None:
         return ()
     message = clip_line(raised.message, 320)
     lines = [f"raised: {raised.type}: {message}" if message else f"raised: {raised.type}"]
-    if raised.origin is not None:
-        lines[0] += f" (at {view.place(raised.origin)})"
+    if raised.origin is not None and raised.origin != stopped.location:
+        lines[0] += f" (in {view.short(raised.origin)})"
     lines.extend(f"  {clip_line(link, 240)}" for link in raised.chain)
     return tuple(lines)
 
@@ -269,20 +293,29 @@ def _called_from(view: View, stopped: Stopped) -> tuple[str, ...]:
 
 
 def _changed(changes: Sequence[Change], omitted: int) -> tuple[str, ...]:
-    lines = [f"changed: {_change(changes[0])}"] if changes else []
-    lines.extend(f"  {_change(change)}" for change in changes[1:])
+    new = [_new(change) for change in changes if change.old is None and change.new is not None]
+    gone = [change.name for change in changes if change.new is None]
+    other = [_change(change) for change in changes if change.old is not None and change.new is not None]
+    lines = [*_titled("changed", other), *_titled("new", new), *_titled("gone", gone)]
     if omitted:
-        lines.append(f"  and {omitted} more names")
+        lines.append(f"and {omitted} more names")
     return tuple(lines)
 
 
+def _titled(title: str, parts: list[str]) -> list[str]:
+    joined = f"{title}: {'; '.join(parts)}"
+    if not parts or len(joined) <= _ONE_LINE:
+        return [joined] if parts else []
+    return [f"{title}: {parts[0]}", *(f"  {part}" for part in parts[1:])]
+
+
+def _new(change: Change) -> str:
+    return f"{change.name} = {clip_line(change.new or '', VALUE_LIMIT)}"
+
+
 def _change(change: Change) -> str:
-    if change.new is None:
-        return f"{change.name} is gone"
-    new = clip_line(change.new, VALUE_LIMIT)
-    if change.old is None:
-        return f"{change.name} = {new} (new)"
-    return f"{change.name}: {clip_line(change.old, VALUE_LIMIT // 2)} → {new}"
+    old = clip_line(change.old or "", VALUE_LIMIT // 2)
+    return f"{change.name}: {old} → {clip_line(change.new or '', VALUE_LIMIT)}"
 
 
 def _log_lines(logs: Sequence[LogRecord]) -> tuple[str, ...]:

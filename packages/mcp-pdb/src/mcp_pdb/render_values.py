@@ -59,7 +59,7 @@ def stack_report(view: View, frames: Sequence[Frame], total: int | None = None) 
         limit=view.budgets.stack - 150,
         more="frames further out left out",
     )
-    also = "frame=1 in examine_locals looks at the caller" if len(frames) > 1 else ""
+    also = "examine_locals(frame=1) for the caller" if len(frames) > 1 else ""
     return compose([body], view.budgets.stack, view.next(("examine_locals", "run_expression"), also))
 
 
