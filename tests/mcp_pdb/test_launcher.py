@@ -425,7 +425,10 @@ SERVER = """
 def test_nobody_outlives_the_server_whatever_signal_ends_it(number: signal.Signals):
     programs = json.dumps([textwrap.dedent(code) for code in (DAEMON, STUBBORN, FORK_BOMB)])
     command = [sys.executable, "-c", textwrap.dedent(SERVER), programs]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+    with contextlib.ExitStack() as stack:
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        stack.enter_context(server)
+        stack.callback(server.kill)
         assert server.stdout is not None
         pids = [int(word) for word in server.stdout.readline().split()]
         assert len(pids) >= 1 + 3 + 1 + 1 + 51, "reaper, keepers and programs are all seen"
