@@ -47,6 +47,8 @@ class Debugger(ABC):
     version: str
     speaks_mcp = True
     """False for one that is driven through its own API, so that its calls carry no protocol cost."""
+    in_registry = True
+    """False for one that can only be installed from a checkout."""
     note = ""
     """How it was driven, where that is not obvious."""
     location_pattern = re.compile(r"(\w+\.py)\W+(?:line\W+)?(\d+)")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from bench.peers.adapter import Debugger, Place, executable, field_of, missing_file
+from bench.peers.adapter import Debugger, Place, executable, field_of
 
 
 class JonsMcpPdb(Debugger):
@@ -11,11 +11,14 @@ class JonsMcpPdb(Debugger):
 
     name = "jons-mcp-pdb"
     version = "0.1.0"
-    note = "pytest through --trace"
+    note = "pytest through --trace; from a checkout, since no registry has it"
+    in_registry = False
 
     @classmethod
     def missing(cls) -> str | None:
-        return missing_file(executable("jons-mcp-pdb", "jons-mcp-pdb"))
+        if executable("jons-mcp-pdb", "jons-mcp-pdb").exists():
+            return None
+        return "no registry has it: `python -m bench.setup_peers --source jons-mcp-pdb=CHECKOUT` installs one"
 
     def command(self) -> Sequence[str]:
         config = {

@@ -27,7 +27,7 @@ class Ours(Debugger):
         return missing_file(COMMAND)
 
     def command(self) -> Sequence[str]:
-        return [str(COMMAND), "serve", "--stdio", "--tools", "all", *self._options]
+        return [str(COMMAND), "serve", "--stdio", *self._options]
 
     def start(self, places: Sequence[Place]) -> str:
         arguments = self.start_arguments(places)
