@@ -171,7 +171,7 @@ async def test_a_breakpoint_set_in_a_frame_that_already_runs_is_hit(launch):
 async def test_each_breakpoint_that_never_fired_is_explained(launch):
     files = {"helper.py": "def help_me():\n    return 1\n"}
     async with launch(LOOP, files=files) as program:
-        await program.break_at("program.py~return \"never\"")
+        await program.break_at('program.py~return "never"')
         await program.break_at("helper.py:2")
         await program.break_at("program.py~total += value", condition="value > 10")
         end = await program.begin()
@@ -273,7 +273,10 @@ async def test_on_failure_continue_runs_past_the_failure(launch):
 
 
 async def test_a_module_runs_as_main(launch):
-    files = {"tool/__init__.py": "", "tool/run.py": "import sys\nname = __name__\nprint(name, sys.argv[1:])\n"}
+    files = {
+        "tool/__init__.py": "",
+        "tool/run.py": "import sys\nname = __name__\nprint(name, sys.argv[1:])\n",
+    }
     async with launch(kind="module", target="tool.run", args=("a", "b"), files=files) as program:
         stop = await program.begin(stop_at_entry=True)
         assert stop.location.line == 1
@@ -308,6 +311,7 @@ async def test_a_breakpoint_in_a_worker_thread_stops_in_that_thread(launch):
         assert stop.thread == "worker-1"
         assert stop.location.function == "work"
         stop = await program.move("over")
+        assert (stop.reason, stop.thread) == ("step", "worker-1")
         assert await program.value("result") == "42"
         assert (await program.end()).code == 0
 

@@ -15,6 +15,7 @@ import sys
 import threading
 from _queue import SimpleQueue
 from _thread import allocate_lock, get_ident, start_new_thread
+from time import sleep
 
 from . import breakpoints, inspector, stacks
 from .breakpoints import BreakpointTable, Rejected
@@ -27,6 +28,10 @@ _CONDITION_SECONDS = 10.0
 _STACK_RESERVE = 500
 _KEPT_FRAMES = 300
 _LOST_SERVER = 113
+_LOST_TRACE = (
+    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
+    "later lines could not stop (use a newer Python or engine='debugpy')"
+)
 
 
 class Agent:
@@ -81,19 +86,27 @@ class Agent:
         if os.getpid() != self.pid:
             return
         flush_output()
+        self.tracer.revive()
         verdicts = []
         registry = self.tracer.registry
         for breakpoint in self.table.visible():
             loaded = registry.functions_run(breakpoint.file)
             calls = registry.calls_of(breakpoint.file, breakpoint.function)
+            explanation = breakpoints.explain(breakpoint, loaded, calls, inspector.summarize)
+            if explanation and self.tracer.was_lost:
+                explanation += _LOST_TRACE
             verdicts.append(
                 {
                     "breakpoint": breakpoint.describe(loaded is not None),
                     "hit_count": breakpoint.fired,
-                    "explanation": breakpoints.explain(breakpoint, loaded, calls, inspector.summarize),
+                    "explanation": explanation,
                 }
             )
-        rows = {breakpoint.id: breakpoint.rows for breakpoint in self.table.hidden() if breakpoint.rows is not None}
+        rows = {
+            breakpoint.id: breakpoint.rows
+            for breakpoint in self.table.hidden()
+            if breakpoint.rows is not None
+        }
         self.channel.send({"event": "ended", "verdicts": verdicts, "logs": self.take_logs(), "rows": rows})
 
     # -- hooks of run_target ----------------------------------------------------------------
@@ -116,17 +129,23 @@ class Agent:
         frames = frames_of_traceback(traceback)
         notes = ["It failed in %s." % where] if where else []
         described = inspector.describe_exception(exc_type, exc, traceback)
-        self._stand(StoppedThread(self, frames, get_ident(), alive=False), "post_mortem", exception=described, notes=notes)
+        self._stand(
+            StoppedThread(self, frames, get_ident(), alive=False),
+            "post_mortem",
+            exception=described,
+            notes=notes,
+        )
 
     def note(self, kind, data):
         """Pass a fact of the run on to the server."""
         if os.getpid() == self.pid:
+            self.tracer.revive()
             self.channel.send({"event": "note", "kind": kind, "data": data})
 
     def _breakpoint_hook(self, *args, **keywords):
-        frame = sys._getframe(1)
-        if os.getpid() == self.pid:
-            self.stop(frame, "breakpoint_call")
+        stopped = self._stopped
+        if os.getpid() == self.pid and (stopped is None or stopped.ident != get_ident()):
+            self.stop(sys._getframe(1), "breakpoint_call")
 
     # -- stops ----------------------------------------------------------------------------
 
@@ -147,7 +166,7 @@ class Agent:
         ident = get_ident()
         for entry in [entry for entry in self._deferred if entry[0] == ident]:
             self._deferred.remove(entry)
-            raise_in_thread(*entry)
+            start_new_thread(_raise_soon, entry)
 
     def _stop(self, frame, reason, hits, watch, previous):
         step = self.tracer.step
@@ -212,6 +231,7 @@ class Agent:
         while True:
             request = self._take_request()
             if request["method"] == "resume":
+                self._stopped = None
                 self.channel.send({"id": request["id"], "result": {}})
                 return request["params"]
             self._answer(request, lambda params: self._ask(stopped, request, params))
@@ -348,6 +368,8 @@ class Agent:
             handler = _CONTROL.get(request["method"])
             if handler is not None:
                 self._answer(request, lambda params, handler=handler: handler(self, **params))
+                if handler is Agent._on_begin:
+                    self._begun.release()  # only now: a program may end before an answer is sent
             elif self._stopped is None:
                 message = "The program is running; pause_execution stops it, where_am_i shows its threads."
                 self.channel.send({"id": request["id"], "error": {"kind": "running", "message": message}})
@@ -370,7 +392,6 @@ class Agent:
 
     def _on_begin(self, spec):
         self.spec.update(spec)
-        self._begun.release()
         return {}
 
     def _on_set_breakpoint(self, spec, cwd, root):
@@ -453,6 +474,12 @@ class Watch:
         change = {"name": self.expression, "old": self.text, "new": text}
         self.text, self._mark = text, mark
         return change
+
+
+def _raise_soon(ident, exception_type):
+    """From a thread of its own, so that the program's code raises and not the trace function."""
+    sleep(0.001)
+    raise_in_thread(ident, exception_type)
 
 
 def flush_output():

@@ -95,7 +95,9 @@ def parse_hits(text):
             if digits.isdigit() and int(digits) > 0:
                 return make(int(digits))
             break
-    raise Rejected("hits=%r is not understood; write '3' (the third), '>=3' (from the third) or '%%5'." % text)
+    raise Rejected(
+        "hits=%r is not understood; write '3' (the third), '>=3' (from the third) or '%%5'." % text
+    )
 
 
 def place_of(at, cwd, root, occurrence=None):
@@ -117,7 +119,10 @@ def _place(at, cwd, root, occurrence):
             return path
         return source_lines.resolve_line(path, int(line))
     if at.endswith(".py"):
-        return {"error": "%s needs a line: write '%s:12', '%s~piece of the line' or a function name." % (at, at, at)}
+        return {
+            "error": "%s needs a line: write '%s:12', '%s~piece of the line' or a function name."
+            % (at, at, at)
+        }
     place = source_lines.resolve_function(at, root, [cwd, root])
     if "error" not in place:
         place = dict(place, by_function=True)
@@ -305,7 +310,9 @@ def _explain_reached(breakpoint, summarize):
             breakpoint.condition_text,
         )
         if breakpoint.last_values and breakpoint.last_values[1]:
-            last = ", ".join("%s = %s" % (name, summarize(value)) for name, value in breakpoint.last_values[1])
+            last = ", ".join(
+                "%s = %s" % (name, summarize(value)) for name, value in breakpoint.last_values[1]
+            )
             text += " (last: %s)" % last
         return text
     if breakpoint.hits_text:

@@ -43,6 +43,9 @@ class MonitoringTracer(Tracer):
         monitoring.register_callback(tool, monitoring.events.LINE, self._on_line_reached)
         monitoring.set_events(tool, monitoring.events.PY_START)
 
+    def revive(self):
+        """Nothing: monitoring is not switched off by a failing callback."""
+
     def uninstall(self):
         """Stop watching for good, as in a forked child."""
         self._installed = False
@@ -148,7 +151,7 @@ class MonitoringTracer(Tracer):
         super()._arm_all_threads()
 
     def _disarm_all_threads(self):
-        if real_gettrace() in (None, self.on_call_stepping):
+        if not self.pausing and real_gettrace() in (None, self.on_call_stepping):
             sys._settraceallthreads(None)
         self.set_for_thread()
 

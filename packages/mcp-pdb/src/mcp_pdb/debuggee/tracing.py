@@ -28,7 +28,17 @@ _COROUTINE = 0x80
 class Step:
     """A movement under way in one thread."""
 
-    __slots__ = ("all_code", "exception", "frame", "ident", "kind", "origin", "origin_line", "previous", "returned")
+    __slots__ = (
+        "all_code",
+        "exception",
+        "frame",
+        "ident",
+        "kind",
+        "origin",
+        "origin_line",
+        "previous",
+        "returned",
+    )
 
     def __init__(self, kind, frame, ident, all_code=False):
         self.kind = kind  # over, into, out, watch
@@ -104,6 +114,7 @@ class Tracer:
         self.holding = None
         self.entry_code = None
         self.entering = set()
+        self.was_lost = False
         self._skip = {}
         self._lines = {}
         self._installed = False
@@ -118,6 +129,16 @@ class Tracer:
         threading.settrace(self.on_call)
         share_settrace(self)
 
+    def revive(self):
+        """Trace this thread again when Python has switched that off.
+
+        It does so when a trace function cannot be called, that is at the
+        recursion limit.
+        """
+        if self._installed and real_gettrace() is None:
+            self.was_lost = True
+            self.set_for_thread()
+
     def uninstall(self):
         """Stop tracing for good, as in a forked child."""
         self._installed = False
@@ -128,8 +149,8 @@ class Tracer:
 
     def set_for_thread(self):
         """Give the current thread the trace function it needs now."""
-        step = self.step
-        if step is not None and step.ident == get_ident():
+        step, ident = self.step, get_ident()
+        if self._wanted(ident) or (step is not None and step.ident == ident):
             self._set_trace(self.on_call_stepping)
         else:
             self._set_trace(self._idle_trace())
@@ -311,11 +332,11 @@ class Tracer:
         if step.kind == "watch":
             self._trace_caller(frame, step)
             return
-        suspends = is_suspending(frame)
         if frame is not step.frame:
             if step.kind == "into":
                 self._trace_caller(frame, step)
             return
+        suspends = step.exception is None and is_suspending(frame)
         if suspends and (step.kind != "out" or frame.f_code.co_flags & _COROUTINE):
             if step.kind == "into":
                 self._trace_caller(frame, step)
@@ -409,7 +430,11 @@ def is_suspending(frame):
     code = frame.f_code
     if not code.co_flags & _SUSPENDS or frame.f_lasti < 0:
         return False
-    return code.co_code[frame.f_lasti] in _suspending_opcodes()
+    opcodes = code.co_code[frame.f_lasti :: 2]
+    if opcodes[0] in _suspending_opcodes():
+        return True
+    # Before 3.11 a frame that awaits stands on the instruction before its YIELD_FROM.
+    return sys.version_info < (3, 11) and len(opcodes) > 1 and opcodes[1] in _suspending_opcodes()
 
 
 def is_resumed(frame):
@@ -445,6 +470,9 @@ def share_settrace(tracer):
     """
 
     def settrace(function):
+        if function == tracer.on_call:
+            real_settrace(function)
+            return
         real_settrace(None)
         if function is None:
             tracer.set_for_thread()
