@@ -245,7 +245,7 @@ def _fleet_targets(results: Results) -> Iterator[Target]:
         value=failed,
         limit=0,
         unit="",
-        detail=f"started in {fleet.start_seconds:.1f} s, stepped together in {fleet.step_seconds * 1000:.0f} ms",
+        detail=f"started in {fleet.start_seconds:.1f} s, one step of all: {fleet.step_seconds * 1000:.0f} ms",
     )
     for ending, left in fleet.left.items():
         yield Target(
