@@ -6,6 +6,7 @@ from pathlib import Path
 
 import mcp_pdb
 import pytest
+from mcp_pdb.catalog import DEFAULT_TOOLS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("packages/*/README.md")])
@@ -64,3 +65,9 @@ def test_every_module_of_the_server_is_on_the_map() -> None:
     ]
 
     assert [name for name in modules if name not in overview] == []
+
+
+def test_the_readme_names_every_default_tool() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert [tool.name for tool in DEFAULT_TOOLS if f"`{tool.name}`" not in readme] == []
