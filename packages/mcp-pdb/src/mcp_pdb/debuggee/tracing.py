@@ -196,13 +196,12 @@ class Tracer:
 
     def _fast_on_call(self):
         """The trace function of a thread that runs freely; a closure, for speed."""
-        skip, first_call = self._skip, self._first_call
+        skip, first_call, identity = self._skip, self._first_call, id
 
         def on_call(frame, event, arg):
-            code = frame.f_code
-            if id(code) in skip:
+            if identity(frame.f_code) in skip:
                 return None
-            return first_call(frame, code)
+            return first_call(frame, frame.f_code)
 
         return on_call
 
