@@ -438,6 +438,43 @@ def check_writes_survive_an_active_trace_function():
     assert outcome == (41, 5), outcome
 
 
+def check_unset_locals_stay_unset():
+    first = 1
+    run("first = 2", sys._getframe())
+    try:
+        print(later)
+    except UnboundLocalError:
+        later = first
+    assert later == 2
+
+
+def check_writes_survive_monitoring():
+    if sys.version_info < (3, 12):
+        return
+
+    def watched():
+        value = 1
+        cell = 1
+        value = value + 1  # here
+        return value, (lambda: cell)()
+
+    line = watched.__code__.co_firstlineno + 3
+
+    def on_line(code, number):
+        if number == line:
+            run("value = 40; cell = 5", sys._getframe(1))
+
+    monitoring = sys.monitoring
+    monitoring.use_tool_id(3, "test")
+    monitoring.register_callback(3, monitoring.events.LINE, on_line)
+    monitoring.set_local_events(3, watched.__code__, monitoring.events.LINE)
+    try:
+        assert watched() == (41, 5)
+    finally:
+        monitoring.set_local_events(3, watched.__code__, 0)
+        monitoring.free_tool_id(3)
+
+
 def check_global_declarations_reach_the_globals():
     frame = sys._getframe()
     run("global made_global\nmade_global = 5", frame)

@@ -100,6 +100,11 @@ def error_of(source: str, **names: Any) -> str:
     return result["error"]
 
 
+class Pump:
+    def __init__(self):
+        self.__secret = 1
+
+
 def raise_deep():
     raise ValueError("deep inside")
 
@@ -118,13 +123,21 @@ def raise_deep():
         ("x = 1\nfor n in items:\n    n / 0", "ZeroDivisionError: division by zero at line 3: n / 0"),
         ("items.apend(1)", "AttributeError: 'list' object has no attribute 'apend' (did you mean 'append'?)"),
         ("raise_deep()", "ValueError: deep inside (raised at test_evaluation.py:"),
+        (
+            "pump.__secret",
+            "AttributeError: 'Pump' object has no attribute '__secret' (did you mean '_Pump__secret'?)",
+        ),
+        ("super().ask()", "RuntimeError: super(): no arguments (outside its class write super(Class, self))"),
         ("exit(3)", "SystemExit: 3 (the code asked to exit; the program was not ended)"),
         ("raise KeyError", "KeyError"),
         ("yield 1", "SyntaxError: 'yield' outside function: yield 1"),
     ],
 )
 def test_failures_are_sentences_with_the_way_on(source, error):
-    assert error_of(source, total=3, items=[1, 2]).startswith(error)
+    names: dict[str, Any] = {"total": 3, "items": [1, 2]}
+    if "pump" in source:
+        names["pump"] = Pump()
+    assert error_of(source, **names).startswith(error)
 
 
 @pytest.mark.parametrize("source", ["", "   ", "# a comment", "pass"])

@@ -1,7 +1,9 @@
 import collections
 import functools
+import logging
 import sys
 import threading
+import unittest
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -126,6 +128,29 @@ def test_self_is_opened_one_level():
     assert names_of(page) == ["self", "self.total", "self.parts", "self.items"]
     assert by_name(page)["self"]["value"] == "Pump, 3 attributes:"
     assert by_name(page)["self.items"]["path"] == "self.items"
+
+
+def test_a_unittest_shows_its_own_attributes_and_not_the_machinery():
+    class Case(unittest.TestCase):
+        def setUp(self):
+            self.basket = [1]
+
+        def test_it(self):
+            self.page = describe_here(sys._getframe())
+
+    case = Case("test_it")
+    case.run()
+    assert names_of(case.page) == ["self", "self.basket"]
+
+
+def test_machinery_is_known_by_its_name(monkeypatch, capsys, request):
+    page = describe_here(sys._getframe())
+    assert {name: variable["value"] for name, variable in by_name(page).items()} == {
+        "monkeypatch": "<MonkeyPatch>",
+        "capsys": "<CaptureFixture>",
+        "request": "<TopRequest>",
+    }
+    assert inspector.summarize(logging.getLogger("app")) == "<Logger 'app'>"
 
 
 def test_aliases_name_the_first_visible_holder():

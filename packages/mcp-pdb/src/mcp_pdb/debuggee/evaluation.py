@@ -259,6 +259,8 @@ def _error_text(
         result += " (the code asked to exit; the program was not ended)"
     elif issubclass(type(error), NameError):
         result += _name_help(said, names, frame_locals, unset)
+    elif said.startswith("super()"):
+        result += " (outside its class write super(Class, self))"
     elif issubclass(type(error), AttributeError):
         result += _attribute_help(error)
     return clip_text(result + _raised_at(error, text), limit_chars)
@@ -278,10 +280,10 @@ def _name_help(said: str, names: dict[str, Any], frame_locals: Mapping[str, Any]
 
 
 def _attribute_help(error: BaseException) -> str:
-    name = getattr(error, "name", None)
-    if type(name) is not str or not hasattr(AttributeError, "obj"):
-        return ""
+    name = read_descriptor(AttributeError, "name", error)  # these two exist from 3.10 on
     owner = read_descriptor(AttributeError, "obj", error)
+    if type(name) is not str:
+        return ""
     known = [key for key, _ in fields(owner)]
     known += [key for base in class_mro(type(owner)) for key in class_namespace(base)]
     near = nearest(name, known)

@@ -10,8 +10,8 @@ from types import FunctionType, MappingProxyType, ModuleType
 
 from .evaluation import DELETED, evaluate, plain_namespace, write_back
 from .exceptions import describe_exception
-from .library_values import Word
-from .raw_fields import class_module, class_name, class_qualname, fields, is_dunder, loaded, printable
+from .library_values import Word, telling_fields
+from .raw_fields import class_module, class_name, class_qualname, is_dunder, loaded, printable
 from .safe_repr import clip, fingerprint, summarize
 from .value_children import Child, children_of, heading_of
 from .value_path import Slice, Unresolved, resolve
@@ -40,6 +40,7 @@ _OPTIMIZED = 1
 _VARARGS, _VARKEYWORDS = 4, 8
 _SELF_ATTRIBUTES = 30
 _SNAPSHOT_CHARS = 120
+_SNAPSHOT_NAMES = 200
 _PAGE_ITEMS = 200
 _NESTED_ITEMS = 20
 _NAME_CHARS = 100
@@ -123,7 +124,7 @@ def snapshot(namespace: Mapping[str, Any], code: CodeType | None = None) -> dict
     names = plain_namespace(namespace)
     chosen = [name for name in _ordered(names, code) if _passes(name, names, code, None)]
     taken: dict[str, list[Any]] = {}
-    for name, _, value in _opened(chosen, names, open_self=True):
+    for name, _, value in _opened(chosen[:_SNAPSHOT_NAMES], names, open_self=True):
         if type(value) is _Opened:
             value = value.value
             taken[name] = [class_name(type(value)), id(value)]
@@ -223,7 +224,7 @@ def _opened(chosen: list[str], names: dict[str, Any], *, open_self: bool) -> lis
     entries: list[Entry] = []
     for name in chosen:
         value = names[name]
-        own = fields(value)[:_SELF_ATTRIBUTES] if open_self and name == "self" else []
+        own = telling_fields(value)[:_SELF_ATTRIBUTES] if open_self and name == "self" else []
         if own:
             entries.append((name, name, _Opened(value, len(own))))
             for key, item in own:

@@ -42,6 +42,26 @@ def is_genuine(cls: type, module: str) -> bool:
     return loaded(module, class_name(cls)) is cls
 
 
+def telling_fields(value: Any) -> list[tuple[str, Any]]:
+    """The object's attributes without the bookkeeping that unittest keeps in a test."""
+    own = fields(value)
+    test_case = loaded("unittest.case", "TestCase")
+    if test_case is not MISSING and issubclass(type(value), test_case):
+        return [(name, item) for name, item in own if name not in _TEST_BOOKKEEPING]
+    return own
+
+
+def _test(walk: Walk, value: Any, cls: type, limit: int) -> str:
+    name = (instance_dict(value) or {}).get("_testMethodName")
+    return walk.attributes(cls, telling_fields(value), limit, name if type(name) is str else "")
+
+
+def _named(walk: Walk, value: Any, cls: type, limit: int) -> str:
+    """An object of machinery that is known by its name; what it holds would only distract."""
+    name = (instance_dict(value) or {}).get("name", MISSING)
+    return "<%s%s>" % (class_name(cls), "" if name is MISSING else " " + walk.text(name, limit - 40))
+
+
 def _own_text(walk: Walk, value: Any, cls: type, limit: int) -> str | None:
     """Its own repr, for exact types of the standard library whose repr asks nothing of other objects."""
     if (class_module(cls), class_name(cls)) not in _BY_NAME:
@@ -274,6 +294,9 @@ class Word(str):
     __slots__ = ()
 
 
+_TEST_BOOKKEEPING = frozenset(
+    ["_testMethodName", "_testMethodDoc", "_outcome", "_cleanups", "_subtest", "_type_equality_funcs"]
+)
 _OWN_TEXT = {
     "datetime": ("date", "timedelta", "timezone"),
     "decimal": ("Decimal",),
@@ -314,6 +337,14 @@ _BY_NAME.update(
         ("_io", "BytesIO"): _memory_file,
         ("weakref", "ReferenceType"): _weak_reference,
         ("array", "array"): _array_array,
+        ("unittest.case", "TestCase"): _test,
+        ("logging", "Logger"): _named,
+        ("_pytest.nodes", "Node"): _named,
+        ("_pytest.fixtures", "FixtureRequest"): _named,
+        ("_pytest.monkeypatch", "MonkeyPatch"): _named,
+        ("_pytest.capture", "CaptureFixture"): _named,
+        ("_pytest.logging", "LogCaptureFixture"): _named,
+        ("_pytest.config", "Config"): _named,
         ("numpy", "ndarray"): _numpy_array,
         ("numpy", "generic"): _numpy_scalar,
         ("pandas.core.frame", "DataFrame"): _data_frame,

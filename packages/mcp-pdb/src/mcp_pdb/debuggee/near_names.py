@@ -11,7 +11,10 @@ _MOST = 2000
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 1) -> list[str]:
-    """Up to ``count`` candidates within about a third of the name's length in edits, best first."""
+    """Up to ``count`` candidates within about a third of the name's length in edits, best first.
+
+    A private name (``__x``) comes with its mangled form (``_Class__x``).
+    """
     if len(name) > _LONGEST:
         return []
     allowed = max(1, (len(name) + 1) // 3)
@@ -19,7 +22,9 @@ def nearest(name: str, candidates: Iterable[str], count: int = 1) -> list[str]:
     for position, candidate in enumerate(candidates):
         if position >= _MOST:
             break
-        if abs(len(candidate) - len(name)) <= allowed and candidate != name:
+        if name[:2] == "__" and candidate[:1] == "_" and candidate.endswith(name) and candidate != name:
+            scored.append((0, candidate))
+        elif abs(len(candidate) - len(name)) <= allowed and candidate != name:
             distance = edits(name.lower(), candidate.lower())
             if distance <= allowed:
                 scored.append((distance, candidate))
