@@ -79,20 +79,14 @@ class ProgramRun:
 
     async def serve(self) -> None:
         """Launch, let the program run, and note every stop until it ends."""
-        with self._scope:
-            try:
-                async with anyio.create_task_group() as group:
-                    await self._drive(group)
-                    group.cancel_scope.cancel()
-            except Exception:
-                logger.exception("the engine of %s broke", self.plan.target.target)
-                self.fail(
-                    EngineError("the debugger's engine broke unexpectedly; stop_debugger and start again")
-                )
-        if self.state not in ENDED:
-            self.fail(EngineError("the session was stopped"))
-        self.ready.set()
-        self.finished.set()
+        try:
+            with self._scope:
+                await self._contained()
+        finally:
+            if self.state not in ENDED:
+                self.fail(EngineError("the session was stopped"))
+            self.ready.set()
+            self.finished.set()
 
     async def stop(self) -> None:
         """End the program and everything it started; idempotent."""
@@ -140,6 +134,15 @@ class ProgramRun:
     def _enter(self, state: State) -> None:
         self.state = state
         self.since = anyio.current_time()
+
+    async def _contained(self) -> None:
+        try:
+            async with anyio.create_task_group() as group:
+                await self._drive(group)
+                group.cancel_scope.cancel()
+        except Exception:  # one broken engine must not end the other sessions
+            logger.exception("the engine of %s broke", self.plan.target.target)
+            self.fail(EngineError("the debugger's engine broke unexpectedly; stop_debugger and start again"))
 
     async def _drive(self, group: TaskGroup) -> None:
         backend = self._make_backend(self.plan.engine, group)

@@ -7,9 +7,9 @@ A wait holds no engine call, so breakpoints, pause, stacks and output stay
 available while somebody waits.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -34,6 +34,8 @@ from mcp_pdb.render import OutputTail
 PROGRESS_SECONDS = 1.5
 PATIENCE_SECONDS = 0.25
 """How long a short engine call may queue behind another one."""
+LEAVING_SECONDS = 0.05
+"""How long a command that was just cancelled may take to leave before the next one finds it busy."""
 ENGINE_SECONDS = 10.0
 PAUSE_SECONDS = 2.0
 
@@ -61,6 +63,15 @@ class Wait:
     progress: Progress = no_progress
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mover:
+    """The command that moves the program or waits for it."""
+
+    command: str
+    since: float
+    left: anyio.Event = field(default_factory=anyio.Event)
+
+
 class Session:
     """One owner's program under debug, over as many runs as it is restarted."""
 
@@ -76,7 +87,7 @@ class Session:
         self._run: ProgramRun | None = None
         self._engine_lock = anyio.Lock()
         self._engine_user = ""
-        self._mover: tuple[str, float] | None = None
+        self._mover: _Mover | None = None
         self._shown_output = 0
         self._read_output = 0
         self.selected_frame = 0
@@ -114,7 +125,7 @@ class Session:
         run = ProgramRun(plan, self._launcher, self._make_backend)
         self._run = run
         self._shown_output = self._read_output = 0
-        with self._moving("start_debugger", "starting"):
+        async with self._moving("start_debugger", "starting"):
             self._tasks.start_soon(run.serve)
             await run.ready.wait()
             if run.failure is not None:
@@ -144,7 +155,7 @@ class Session:
         """Move ``count`` times, or until something else than a finished step ends it."""
         deadline = anyio.current_time() + wait.seconds
         steps: list[Stopped] = []
-        with self._moving(command, "stopped"):
+        async with self._moving(command, "stopped"):
             for _ in range(count):
                 await self._send_resume(kind, until)
                 left = deadline - anyio.current_time()
@@ -159,7 +170,7 @@ class Session:
     async def proceed(self, command: str, wait: Wait) -> Outcome | StillRunning:
         """Continue; on a program that runs already, go on waiting."""
         if self.state == "running":
-            with self._moving(command, "running"):
+            async with self._moving(command, "running"):
                 return await self._settled(wait)
         return await self.resume(command, "continue", wait)
 
@@ -180,7 +191,7 @@ class Session:
         self, where: BreakpointSpec, expressions: tuple[str, ...], max_hits: int, wait: Wait
     ) -> tuple[TraceTable, Outcome | None]:
         """Run on and tabulate; the session is then where the outcome says, or still running."""
-        with self._moving("trace_lines", "stopped"):
+        async with self._moving("trace_lines", "stopped"):
             run = self.run
             before = run.outcome
             async with run.waiting_suspended(), self._engine("trace_lines") as backend:
@@ -322,16 +333,20 @@ class Session:
             threads = await self.run.backend.threads()
         return StillRunning(seconds=seconds, threads=threads)
 
-    @contextmanager
-    def _moving(self, command: str, *states: State) -> Generator[None]:
+    @asynccontextmanager
+    async def _moving(self, command: str, *states: State) -> AsyncGenerator[None]:
+        if self._mover is not None:
+            with anyio.move_on_after(LEAVING_SECONDS):
+                await self._mover.left.wait()
         if self._mover is not None:
             raise BusyError(self._busy_text())
         self.require(command, *states)
-        mine = (command, anyio.current_time())
+        mine = _Mover(command=command, since=anyio.current_time())
         self._mover = mine
         try:
             yield
         finally:
+            mine.left.set()
             if self._mover is mine:
                 self._mover = None
 
@@ -350,10 +365,10 @@ class Session:
             self._engine_lock.release()
 
     def _busy_text(self) -> str:
-        command, since = self._mover or ("a command", anyio.current_time())
-        seconds = anyio.current_time() - since
+        mover = self._mover or _Mover(command="a command", since=anyio.current_time())
+        seconds = anyio.current_time() - mover.since
         return (
-            f"busy: {command} has been waiting for {seconds:.1f} s; where_am_i(all_threads=true), "
+            f"busy: {mover.command} has been waiting for {seconds:.1f} s; where_am_i(all_threads=true), "
             "pause_execution and stop_debugger work meanwhile"
         )
 
