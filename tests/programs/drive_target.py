@@ -27,6 +27,7 @@ class Hooks:
 
     def failure(self, exc_type, exc, traceback, where):
         frames = []
+        own = traceback.tb_frame.f_locals.get("self") if traceback is not None else None
         while traceback is not None:
             frames.append(
                 [
@@ -36,7 +37,10 @@ class Hooks:
                 ]
             )
             traceback = traceback.tb_next
-        self.write("failure", type=exc_type.__name__, message=str(exc), frames=frames, where=where)
+        values = str(getattr(own, "values", None))
+        self.write(
+            "failure", type=exc_type.__name__, message=str(exc), frames=frames, where=where, values=values
+        )
 
     def note(self, kind, data):
         self.write("note", kind=kind, data=data)

@@ -9,6 +9,7 @@ switched off is said.
 from __future__ import annotations
 
 import os
+import sys
 
 from . import run_target, test_names
 
@@ -39,7 +40,7 @@ def run(spec, hooks):
         hooks.note("missing", {"package": "pytest"})
         return USAGE_ERROR
     run_target.main_of("pytest.__main__")
-    run_target.set_first_path(directory)
+    sys.path.append(directory)
     asked = [line for line in spec["target"].split("\n") if line.strip()]
     run_target.set_arguments(pytest.__file__.replace("__init__", "__main__"), [*asked, *spec["args"]])
     plugin = Plugin(spec, hooks, asked)
@@ -59,6 +60,7 @@ class Plugin:
         self._spec = spec
         self._hooks = hooks
         self._asked = asked
+        self._directory = spec.get("cwd") or os.getcwd()
         self._arguments = []
         self._registered = []
         self._collected = {}
@@ -104,7 +106,13 @@ class Plugin:
 
     @_implements(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self):
-        """Report a conftest.py that cannot be imported."""
+        """Report a conftest.py that cannot be imported.
+
+        The project's folder goes to the front of ``sys.path`` only now: a
+        ``queue.py`` of its own must not be what pytest's plugins import.
+        """
+        sys.path.remove(self._directory)
+        run_target.set_first_path(self._directory)
         outcome = yield
         if outcome.excinfo is not None:
             self._note_collect_error(outcome.excinfo[1], None)
@@ -126,13 +134,14 @@ class Plugin:
         self._disable(option, cache, "pytest's cache (--lf, --ff, --nf, --sw): every selected test runs")
         self._stop_timers(config)
 
-    @_implements(trylast=True, specname="pytest_configure")
-    def forget_cache_plugins(self, config):
-        """Leave no .pytest_cache behind: a debug run is not a verdict on the project."""
+    @_implements(tryfirst=True)
+    def pytest_sessionstart(self, session):
+        """Leave no cache behind: a debug run is not a verdict on the project."""
+        manager = session.config.pluginmanager
         for name in ("lfplugin", "nfplugin", "stepwise", "stepwiseplugin"):
-            plugin = config.pluginmanager.get_plugin(name)
+            plugin = manager.get_plugin(name)
             if plugin is not None:
-                config.pluginmanager.unregister(plugin)
+                manager.unregister(plugin)
 
     @_implements(optionalhook=True, tryfirst=True)
     def pytest_timeout_set_timer(self):
@@ -187,10 +196,14 @@ class Plugin:
 
     # Collection
 
+    @_implements(tryfirst=True)
+    def pytest_collection(self):
+        """From here on an unknown test is one that was not found, not a wrong option."""
+        self._collecting = True
+
     @_implements(hookwrapper=True)
     def pytest_make_collect_report(self):
         """Remember every node seen, for naming the nearest when one is not found."""
-        self._collecting = True
         outcome = yield
         report = outcome.get_result()
         for node in getattr(report, "result", None) or ():
@@ -213,22 +226,22 @@ class Plugin:
             return
         if self._selected or self._broken_files:
             return
-        cwd = self._spec.get("cwd") or os.getcwd()
         if self._deselected:
             asked = " ".join([*self._asked, *self._spec["args"]])
             self._hooks.note("not_found", {"asked": asked, "nearest": self._deselected[:5]})
             return
-        for asked in self._asked:
-            nearest = test_names.missing(asked, list(self._collected), cwd)
+        for asked in self._asked or [os.curdir]:
+            nearest = test_names.missing(asked, list(self._collected), self._directory)
             if nearest is not None:
                 self._hooks.note("not_found", {"asked": asked, "nearest": nearest})
 
     def _shown_id(self, node_id):
         """A node id whose path is relative to the working directory."""
         path, separator, rest = node_id.partition("::")
-        cwd = self._spec.get("cwd") or os.getcwd()
         absolute = os.path.join(self._root, path)
-        return os.path.relpath(absolute, cwd) + separator + rest if path and self._root else node_id
+        return (
+            os.path.relpath(absolute, self._directory) + separator + rest if path and self._root else node_id
+        )
 
     # Running
 

@@ -251,22 +251,15 @@ def _run_module(spec, hooks):
     import runpy  # before the program's own folders are on sys.path
 
     name = spec["target"]
-    set_arguments("-m", spec["args"])
     directory = spec.get("cwd") or os.getcwd()
+    set_arguments("-m", spec["args"])
     set_first_path(directory)
     forget_shadowed(directory)
     hooks.begin()
     details, error = call(getattr(runpy, "_get_module_details"), name, _ModuleMissing)
-    if isinstance(error, _ModuleMissing):
-        hooks.note("not_found", {"asked": name, "nearest": []})
-        _write_error("%s: %s\n" % (sys.executable, error))
-        return 1
-    if error is not None:
-        error.__traceback__ = _without_runpy(error.__traceback__)
-        if isinstance(error, SyntaxError):
-            note_syntax_error(error, name, hooks)
-        return finish(error, spec, hooks, "uncaught in the import of %s" % name)
-    _, module_spec, code = details or (None, None, None)
+    if details is None:
+        return _without_module(error, spec, hooks)
+    _, module_spec, code = details
     sys.argv[0] = module_spec.origin
     namespace = fresh_main(
         __file__=module_spec.origin,
@@ -276,6 +269,19 @@ def _run_module(spec, hooks):
         __loader__=module_spec.loader,
     )
     return _execute(code, namespace, spec, hooks)
+
+
+def _without_module(error, spec, hooks):
+    """The exit status when a module cannot be found, or its package cannot be imported."""
+    name = spec["target"]
+    if isinstance(error, _ModuleMissing):
+        hooks.note("not_found", {"asked": name, "nearest": []})
+        _write_error("%s: %s\n" % (sys.executable, error))
+        return 1
+    error.__traceback__ = _without_runpy(error.__traceback__)
+    if isinstance(error, SyntaxError):
+        note_syntax_error(error, name, hooks)
+    return finish(error, spec, hooks, "uncaught in the import of %s" % name)
 
 
 class _ModuleMissing(Exception):

@@ -73,7 +73,7 @@ class SourceMap:
         self.module = Scope("module", "<module>", tree, 1, len(self.lines))
         self.scopes = [self.module]
         self.statements = []
-        self._walk(tree.body, self.module, starts_scope=True)
+        self._walk(getattr(tree, "body"), self.module, starts_scope=True)
         self._inline_lines = set()
         self._bind(code)
 

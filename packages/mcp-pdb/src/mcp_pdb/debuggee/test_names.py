@@ -60,7 +60,7 @@ def error_place(error, path):
 
 
 def missing(asked, collected, cwd):
-    """The ids nearest to ``asked``, or None when it was collected.
+    """The ids nearest to ``asked``, or None when it was collected; for a file, those in it.
 
     ``collected`` are the ids the runner saw; those of classes it did not open
     are read from the source.
@@ -70,7 +70,7 @@ def missing(asked, collected, cwd):
     if not os.path.exists(os.path.join(cwd, path)):
         return _nearest_files(path, separator + rest, cwd)
     wanted = path + separator + rest
-    if any(each == wanted or each.startswith((wanted + "[", wanted + "::")) for each in collected):
+    if rest and any(each == wanted or each.startswith((wanted + "[", wanted + "::")) for each in collected):
         return None
     names = [each for each in collected if each.startswith(path + "::")]
     names.extend(path + "::" + name.replace(".", "::") for name in tests_in(os.path.join(cwd, path)))
@@ -95,6 +95,18 @@ def nearest(wanted, names):
     close = get_close_matches(wanted.rpartition("::")[2], list(last), _MAX_NAMES, 0.5)
     found = [name for match in close for name in last[match]]
     return (found or get_close_matches(wanted, unique, _MAX_NAMES, 0.7) or unique)[:_MAX_NAMES]
+
+
+def nearest_modules(test_id, cwd):
+    """Modules of the project whose dotted names are like the longest possible part of an id."""
+    files = [os.path.relpath(file, cwd) for file in file_paths.python_files(cwd)]
+    names = [os.path.splitext(file)[0].replace(os.sep, ".") for file in files]
+    parts = test_id.split(".")
+    for count in range(len(parts), 0, -1):
+        close = get_close_matches(".".join(parts[:count]), names, _MAX_NAMES, 0.75)
+        if close:
+            return close
+    return []
 
 
 def _nearest_files(path, rest, cwd):

@@ -58,6 +58,7 @@ class Reporter:
         self._entry_pending = bool(spec.get("stop_at_entry"))
         self._counts = {}
         self._selected = 0
+        self._stopped_at = None
 
     def selected(self, suite):
         """Report what was loaded, and what could not be."""
@@ -81,7 +82,10 @@ class Reporter:
                 self._hooks.entry(code)
 
     def failed(self, test, info):
-        """Stop at a failure."""
+        """Stop at a failure, once."""
+        if self._stopped_at is info[1]:
+            return
+        self._stopped_at = info[1]
         if self._spec.get("on_failure") == "stop" and not _is_placeholder(test):
             self._hooks.failure(info[0], info[1], test_names.user_part(info[2]), "failure in %s" % test.id())
 
@@ -106,12 +110,37 @@ class Reporter:
         text = str(error)
         name = test.id().rpartition("_FailedTest.")[2]
         if isinstance(error, AttributeError) or _names_missing_module(text, name):
-            self._hooks.note("not_found", {"asked": name, "nearest": _nearest(text, name, self._spec)})
+            asked = _asked_with(name, self._spec)
+            self._hooks.note("not_found", {"asked": asked, "nearest": _nearest(asked, self._spec)})
             return
         places = _FILE_LINE.findall(text)
         file, line = places[-1] if places else (None, 0)
         message = text.strip().rpartition("\n")[2]
         self._hooks.note("collect_error", {"file": file, "line": int(line) or None, "message": message})
+
+
+class _EarlyErrors(list):
+    """Up to Python 3.10 failures are kept until the test is torn down; this tells at once."""
+
+    def __init__(self, reporter):
+        super().__init__()
+        self._reporter = reporter
+
+    def append(self, item):
+        super().append(item)
+        if item[1] is not None:
+            self._reporter.failed(item[0], item[1])
+
+
+def _tell_early(reporter):
+    base = getattr(unittest.case, "_Outcome")
+
+    class Outcome(base):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.errors = _EarlyErrors(reporter)
+
+    setattr(unittest.case, "_Outcome", Outcome)  # noqa: B010 - a private name of unittest
 
 
 def _program_class(reporter):
@@ -127,6 +156,8 @@ def _program_class(reporter):
         def runTests(self):  # noqa: N802 - unittest's name
             reporter.selected(getattr(self, "test"))
             self.testRunner = Runner
+            if sys.version_info < (3, 11):
+                _tell_early(reporter)
             super().runTests()
 
     return Program
@@ -199,17 +230,19 @@ def _names_missing_module(text, name):
     return match is not None and (match.group(1) == name or match.group(1).endswith("." + name))
 
 
-def _nearest(text, name, spec):
-    """Names like the one that is missing from the module or class that the loader names."""
-    match = re.search(r"module '([^']+)' has no attribute|type object '([^']+)' has no attribute", text)
-    asked = [_dotted(line.strip()) for line in spec["target"].split("\n") if line.strip().endswith(name)]
-    for test_id in asked:
-        parts = test_id.split(".")
-        for count in range(len(parts), 0, -1):
-            module = sys.modules.get(".".join(parts[:count]))
-            file = getattr(module, "__file__", None)
-            if match is not None and file:
-                prefix = ".".join(parts[:count])
-                names = ["%s.%s" % (prefix, each) for each in test_names.tests_in(file)]
-                return test_names.nearest(test_id, names)
-    return []
+def _asked_with(name, spec):
+    """The id asked for that holds the part which was not found."""
+    asked = [_dotted(line.strip()) for line in spec["target"].split("\n") if line.strip()]
+    return next((test_id for test_id in asked if name in test_id.split(".")), name)
+
+
+def _nearest(asked, spec):
+    """Names like the one that is missing from its module, or modules like the missing one."""
+    parts = asked.split(".")
+    for count in range(len(parts), 0, -1):
+        module_name = ".".join(parts[:count])
+        file = getattr(sys.modules.get(module_name), "__file__", None)
+        if file and not file.endswith("__init__.py"):
+            names = ["%s.%s" % (module_name, each) for each in test_names.tests_in(file)]
+            return test_names.nearest(asked, names)
+    return test_names.nearest_modules(asked, spec.get("cwd") or os.getcwd())

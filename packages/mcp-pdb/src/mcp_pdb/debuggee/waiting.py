@@ -132,9 +132,9 @@ def _holds(frame, lock, waits_here):
             inside = inside and not (waits_here and line <= statement.head_end)
             held = held or (inside and _names_lock(frame, _managers(statement.node), lock))
         elif statement.body_start is None and not (waits_here and statement.end >= line):
-            for call in _calls(statement.node):
-                if call.func.attr in ("acquire", "release") and _names_lock(frame, [call.func.value], lock):
-                    held = call.func.attr == "acquire"
+            for method in _methods_called(statement.node):
+                if method.attr in ("acquire", "release") and _names_lock(frame, [method.value], lock):
+                    held = method.attr == "acquire"
     return held
 
 
@@ -142,10 +142,10 @@ def _managers(node):
     return [item.context_expr for item in node.items]
 
 
-def _calls(node):
+def _methods_called(node):
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
-            yield each
+            yield each.func
 
 
 def _names_lock(frame, expressions, lock):
@@ -231,7 +231,7 @@ def _call_wait(frame, call, search):
         return "standard input"
     if name == "sleep":
         return _path(function) or "a sleep"
-    return _C_CALLS.get(name)
+    return _C_CALLS.get(str(name))
 
 
 def _library_wait(frame, search):
