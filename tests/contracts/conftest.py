@@ -9,7 +9,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-
 from mcp_pdb.backend import Backend
 from mcp_pdb.engines import create_backend
 from mcp_pdb.launcher import PlainLauncher

@@ -4,7 +4,6 @@ import os
 
 import anyio
 import pytest
-
 from mcp_pdb.errors import UnsupportedError
 from mcp_pdb.records import Exited, Stopped
 
@@ -356,7 +355,9 @@ async def test_a_daemon_that_left_its_session_dies_with_the_debuggee(launch):
 
 
 async def test_nothing_is_left_of_a_stopped_program(launch):
-    async with launch("import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\nx = 1\ny = 2\n") as program:
+    async with launch(
+        "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\nx = 1\ny = 2\n"
+    ) as program:
         await program.break_at("program.py:4")
         await program.begin()
         await program.backend.terminate()

@@ -1,7 +1,6 @@
 """How programs move, on every engine and every Python."""
 
 import pytest
-
 from mcp_pdb.records import Exited, Stopped
 
 pytestmark = pytest.mark.anyio

@@ -1,7 +1,6 @@
 """Where programs stop, on every engine and every Python."""
 
 import pytest
-
 from mcp_pdb.errors import BreakpointError
 from mcp_pdb.records import Exited, Stopped
 

@@ -2,7 +2,6 @@
 
 import anyio
 import pytest
-
 from mcp_pdb.errors import InspectionError
 from mcp_pdb.records import Exited, Stopped
 
@@ -73,9 +72,7 @@ async def test_locals_full_of_horrors_are_shown_bounded_and_without_running_thei
         await program.break_at("program.py~return 1")
         await program.begin()
         with anyio.fail_after(10):
-            page = await program.backend.examine_locals(
-                frame=0, name_filter=None, cursor=0, limit_chars=2500
-            )
+            page = await program.backend.examine_locals(frame=0, name_filter=None, cursor=0, limit_chars=2500)
         names = {variable.name for variable in page.variables}
         assert {"raises", "hangs", "huge", "prints", "cycle", "deep", "numbers"} <= names
         assert sum(len(variable.value) for variable in page.variables) <= 2500
@@ -170,9 +167,7 @@ async def test_an_assignment_reaches_the_running_frame(launch):
     async with launch(FRAME) as program:
         await program.break_at("program.py~total = counter + limit")
         await program.begin()
-        answer = await program.backend.evaluate(
-            "limit = 100", frame=0, timeout_seconds=5, limit_chars=500
-        )
+        answer = await program.backend.evaluate("limit = 100", frame=0, timeout_seconds=5, limit_chars=500)
         assert answer.error is None
         assert [(change.name, change.old, change.new) for change in answer.changes] == [("limit", "3", "100")]
         assert (await program.end()).code == 0

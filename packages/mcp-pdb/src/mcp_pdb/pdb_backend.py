@@ -85,7 +85,9 @@ class PdbBackend:
         )
         process = self._process = await launcher.launch(spec)
         if process.channel is None:
-            raise EngineError("The launcher gave no channel to the debuggee; use one that passes descriptors on.")
+            raise EngineError(
+                "The launcher gave no channel to the debuggee; use one that passes descriptors on."
+            )
         self._output.attach(process.stdout, process.stderr)
         self._task_group.start_soon(self._output.pump, process.stdout)
         self._task_group.start_soon(self._output.pump, process.stderr)

@@ -87,6 +87,12 @@ class Agent:
             return
         flush_output()
         self.tracer.revive()
+        try:
+            self.channel.send(self._farewell())
+        except Exception:  # a fault of ours must not show in the program's last words
+            self.channel.send({"event": "internal", "traceback": _traceback_text()})
+
+    def _farewell(self):
         verdicts = []
         registry = self.tracer.registry
         for breakpoint in self.table.visible():
@@ -107,7 +113,7 @@ class Agent:
             for breakpoint in self.table.hidden()
             if breakpoint.rows is not None
         }
-        self.channel.send({"event": "ended", "verdicts": verdicts, "logs": self.take_logs(), "rows": rows})
+        return {"event": "ended", "verdicts": verdicts, "logs": self.take_logs(), "rows": rows}
 
     # -- hooks of run_target ----------------------------------------------------------------
 
@@ -295,14 +301,10 @@ class Agent:
     def reached(self, frame, at_line):
         """The breakpoints at this line that want a stop."""
         entered = self.tracer.registry.qualname(frame.f_code) if self.tracer.is_entering(frame) else None
-
-        def examine():
-            return breakpoints.reached(at_line, frame, entered, self.logs, inspector.summarize)
-
-        if not any(breakpoint.condition or breakpoint.log for breakpoint in at_line):
-            return examine()
         try:
-            return self.watchdog.run(examine, _CONDITION_SECONDS)
+            return self.watchdog.run_light(
+                breakpoints.reached, at_line, frame, entered, self.logs, inspector.summarize
+            )
         except Deadline:
             text = "the condition or log expression did not finish within %g s" % _CONDITION_SECONDS
             return [breakpoints.Hit(at_line[0], text)]
@@ -397,6 +399,8 @@ class Agent:
     def _on_set_breakpoint(self, spec, cwd, root):
         place = breakpoints.place_of(spec["at"], cwd, root, spec.get("occurrence"))
         breakpoint = self.table.add(spec, place)
+        if breakpoint.condition or breakpoint.log:
+            self.watchdog.expect_light(_CONDITION_SECONDS)
         self.tracer.breakpoints_changed()
         return breakpoint.describe(breakpoint.file in self.tracer.registry.by_file)
 
@@ -451,15 +455,12 @@ class Watch:
         self.expression = expression
         self.identity = mode == "identity"
         self._frame = frame
-        try:
-            self._code = compile(expression.strip(), "<watch>", "eval")
-        except (SyntaxError, ValueError) as error:
-            raise Refused("The watch %r is not an expression: %s." % (expression, error.args[0])) from None
+        self._expression = breakpoints.Expression(expression, "watch")
         self.text, self._mark = self._read()
 
     def _read(self):
         try:
-            value = breakpoints.evaluate(self._code, self._frame)
+            value = self._expression.value(self._frame.f_globals, self._frame.f_locals)
         except Exception as raised:  # an expression may be undefined for a while
             text = "<%s: %s>" % (type(raised).__name__, raised)
             return text, text

@@ -25,6 +25,41 @@ class Hit:
         self.error = error
 
 
+class Expression:
+    """A compiled expression that is evaluated in frames."""
+
+    __slots__ = ("code", "has_inner_scope", "text")
+
+    def __init__(self, text, what):
+        self.text = text
+        try:
+            self.code = compile(text.strip(), "<%s>" % what, "eval")
+        except (SyntaxError, ValueError) as error:
+            raise Rejected(
+                "The %s %r is not a Python expression (%s); nothing was set." % (what, text, error.args[0])
+            ) from None
+        self.has_inner_scope = any(hasattr(constant, "co_code") for constant in self.code.co_consts)
+
+    def value(self, global_names, local_names):
+        """The value; raises whatever the expression raises.
+
+        An inner scope (lambda, comprehension) sees the frame's names as
+        globals; the copy that takes is spared all others.
+        """
+        if self.has_inner_scope:
+            return eval(self.code, dict(global_names, **local_names))
+        return eval(self.code, global_names, local_names)
+
+    def primitives(self, global_names, local_names):
+        """Names in the expression that hold a plain value now, with the value."""
+        found = []
+        for name in self.code.co_names:
+            value = local_names[name] if name in local_names else global_names.get(name, found)
+            if type(value) in _PRIMITIVES:
+                found.append((name, value))
+        return found
+
+
 class Breakpoint:
     """One breakpoint and what it has seen."""
 
@@ -38,10 +73,10 @@ class Breakpoint:
         self.moved = place.get("moved")
         self.entry_of = self.function if place.get("by_function") else None
         self.condition_text = spec.get("condition")
-        self.condition = _compiled(self.condition_text, "condition") if self.condition_text else None
+        self.condition = Expression(self.condition_text, "condition") if self.condition_text else None
         self.hits_text = spec.get("hits")
         self.hits = parse_hits(self.hits_text) if self.hits_text else None
-        self.log = [(text, _compiled(text, "log expression")) for text in spec.get("log") or ()]
+        self.log = [Expression(text, "log expression") for text in spec.get("log") or ()]
         self.rows = [] if spec.get("trace") else None
         self.max_rows = spec.get("max_hits") or 0
         self.once = bool(spec.get("once"))
@@ -66,19 +101,10 @@ class Breakpoint:
             "moved": self.moved,
             "condition": self.condition_text,
             "hits": self.hits_text,
-            "log": [text for text, _ in self.log],
+            "log": [expression.text for expression in self.log],
             "once": self.once,
             "hit_count": self.hit_count,
         }
-
-
-def _compiled(text, what):
-    try:
-        return compile(text.strip(), "<%s>" % what, "eval")
-    except (SyntaxError, ValueError) as error:
-        raise Rejected(
-            "The %s %r is not a Python expression (%s); nothing was set." % (what, text, error.args[0])
-        ) from None
 
 
 def parse_hits(text):
@@ -198,28 +224,30 @@ class BreakpointTable:
 
 
 def reached(breakpoints, frame, entered, logs, summarize):
-    """The hits among ``breakpoints`` now that ``frame`` stands on their line.
+    """The hits among ``breakpoints`` now that ``frame`` stands on their line, or None.
 
     ``entered`` is the name of the function that has just been entered, or None.
     Evaluates conditions (program code may run), counts, and appends
     ``(id, text)`` to ``logs`` for log points.
     """
-    hits = []
+    hits = None
     for breakpoint in breakpoints:
         if breakpoint.entry_of is not None and breakpoint.entry_of != entered:
             continue
         breakpoint.reached += 1
         hit = _examine(breakpoint, frame, logs, summarize)
         if hit is not None:
-            hits.append(hit)
+            hits = [*hits, hit] if hits else [hit]
     return hits
 
 
 def _examine(breakpoint, frame, logs, summarize):
     error = None
-    if breakpoint.condition is not None:
+    condition = breakpoint.condition
+    if condition is not None:
+        global_names, local_names = frame.f_globals, frame.f_locals
         try:
-            holds = evaluate(breakpoint.condition, frame)
+            holds = condition.value(global_names, local_names)
         except Exception as raised:  # whatever the condition raises is its result
             if breakpoint.error_reported:
                 return None
@@ -228,7 +256,7 @@ def _examine(breakpoint, frame, logs, summarize):
             error = "%s: %s" % (type(raised).__name__, raised)
         if not holds:
             breakpoint.false_count += 1
-            breakpoint.last_values = (breakpoint.condition.co_names, _primitives(breakpoint.condition, frame))
+            breakpoint.last_values = condition.primitives(global_names, local_names)
             return None
     breakpoint.hit_count += 1
     if breakpoint.hits is not None and not breakpoint.hits(breakpoint.hit_count) and error is None:
@@ -237,45 +265,21 @@ def _examine(breakpoint, frame, logs, summarize):
     if breakpoint.rows is not None:
         return _add_row(breakpoint, frame, summarize)
     if breakpoint.log and error is None:
-        values = [_logged(text, code, frame, summarize) for text, code in breakpoint.log]
+        values = ["%s=%s" % (each.text, _value_of(each, frame, summarize)) for each in breakpoint.log]
         logs.append((breakpoint.id, ", ".join(values)))
         return None
     return Hit(breakpoint, error)
 
 
-def evaluate(code, frame):
-    """The value of a compiled expression in a frame.
-
-    An expression with an inner scope (lambda, comprehension) sees the frame's
-    names as globals; the copy that takes is spared all others.
-    """
-    if any(hasattr(constant, "co_code") for constant in code.co_consts):
-        return eval(code, dict(frame.f_globals, **frame.f_locals))
-    return eval(code, frame.f_globals, frame.f_locals)
-
-
-def _primitives(code, frame):
-    found = []
-    for name in code.co_names:
-        value = frame.f_locals.get(name, frame.f_globals.get(name))
-        if type(value) in _PRIMITIVES and (name in frame.f_locals or name in frame.f_globals):
-            found.append((name, value))
-    return found
-
-
-def _value_of(code, frame, summarize):
+def _value_of(expression, frame, summarize):
     try:
-        return summarize(evaluate(code, frame))
+        return summarize(expression.value(frame.f_globals, frame.f_locals))
     except Exception as raised:  # whatever the expression raises is its result
         return "<%s: %s>" % (type(raised).__name__, raised)
 
 
-def _logged(text, code, frame, summarize):
-    return "%s=%s" % (text, _value_of(code, frame, summarize))
-
-
 def _add_row(breakpoint, frame, summarize):
-    breakpoint.rows.append([_value_of(code, frame, summarize) for _, code in breakpoint.log])
+    breakpoint.rows.append([_value_of(each, frame, summarize) for each in breakpoint.log])
     if len(breakpoint.rows) >= breakpoint.max_rows:
         return Hit(breakpoint)
     return None
@@ -309,10 +313,8 @@ def _explain_reached(breakpoint, summarize):
             breakpoint.reached,
             breakpoint.condition_text,
         )
-        if breakpoint.last_values and breakpoint.last_values[1]:
-            last = ", ".join(
-                "%s = %s" % (name, summarize(value)) for name, value in breakpoint.last_values[1]
-            )
+        if breakpoint.last_values:
+            last = ", ".join("%s = %s" % (name, summarize(value)) for name, value in breakpoint.last_values)
             text += " (last: %s)" % last
         return text
     if breakpoint.hits_text:

@@ -32,7 +32,11 @@ def find_file(text, cwd, root):
         return {"error": "%s is not unique: %s; give the longer path." % (text, shown)}
     names = {os.path.basename(path): path for path in files}
     near = get_close_matches(os.path.basename(text), list(names), 3, 0.5)
-    hint = "near it: " + ", ".join(os.path.relpath(names[name], cwd) for name in near) if near else "give its path"
+    hint = (
+        "near it: " + ", ".join(os.path.relpath(names[name], cwd) for name in near)
+        if near
+        else "give its path"
+    )
     return {"error": "There is no file %s (looked in %s); %s." % (text, cwd, hint)}
 
 

@@ -231,9 +231,10 @@ class Tracer:
 
     def is_entering(self, frame):
         """Whether this is the first line with a breakpoint since the frame was called."""
-        entering = id(frame) in self.entering
+        if id(frame) not in self.entering:
+            return False
         self.entering.discard(id(frame))
-        return entering
+        return True
 
     def on_call_stepping(self, frame, event, arg):
         """The trace function of the thread that is being stepped, or held."""
@@ -262,6 +263,8 @@ class Tracer:
 
     def on_event(self, frame, event, arg):
         """The local trace function of every frame that matters."""
+        if event == "line" and self.step is None and self._is_calm():
+            return self._on_calm_line(frame)
         ident = get_ident()
         if self.holding is not None and self.holding != ident and ident not in self.agent.ignored:
             self.agent.hold()
@@ -276,6 +279,22 @@ class Tracer:
         if self._idle(frame, ident):
             frame.f_trace = None
             return None
+        return self.on_event
+
+    def _is_calm(self):
+        return self.holding is None and self.entry_code is None and not self.pausing
+
+    def _on_calm_line(self, frame):
+        """Nothing but a breakpoint matters: the path that loops take."""
+        known = self._lines.get(id(frame.f_code))
+        lines = known[0] if known is not None else self._breakpoint_lines(frame.f_code)
+        if not lines:
+            frame.f_trace = None
+            return None
+        if frame.f_lineno in lines:
+            hits = self._hits_here(frame)
+            if hits:
+                self.agent.stop(frame, "breakpoint", hits=hits)
         return self.on_event
 
     def _idle(self, frame, ident):
