@@ -14,7 +14,8 @@ from types import (
     ModuleType,
 )
 
-from .raw_fields import MISSING, class_mro, fields, loaded, read_descriptor
+from .array_values import is_library_class
+from .raw_fields import MISSING, class_mro, fields, instance_dict, loaded, read_descriptor, steadily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +41,13 @@ def fingerprint(value: object) -> int:
     Runs no code of the program. Only comparable within one process.
     """
     try:
-        return _Hasher().number(value, 0)
+        return steadily(_hashed, value)
     except Exception:  # a C type of the program may raise anything when read
         return 0
+
+
+def _hashed(value: object) -> int:
+    return _Hasher().number(value, 0)
 
 
 class _Hasher:
@@ -91,11 +96,27 @@ class _Hasher:
             return hash((id(value), frame.f_lasti if frame is not None else None))
         array = loaded("numpy", "ndarray")
         if array is not MISSING and issubclass(cls, array):
-            return _array(array, value)
+            return self.array(array, value, depth)
+        if is_library_class(cls, "pandas") and "_mgr" in (instance_dict(value) or {}):
+            return self.items([block.values for block in value._mgr.blocks], 0, depth)
+        if is_library_class(cls, "torch") and loaded("torch", "Tensor") in class_mro(cls):
+            return _tensor(value)
         if issubclass(cls, BaseException):
             return self.number(read_descriptor(BaseException, "args", value), depth + 1)
         own = fields(value)
         return self.pairs(own, depth) if own else id(value)
+
+    def array(self, base: Any, value: Any, depth: int) -> int:
+        described = (read_descriptor(base, "shape", value), str(read_descriptor(base, "dtype", value)))
+        size = read_descriptor(base, "size", value)
+        if described[1] == "object":
+            items = [base.item(value, index) for index in range(min(size, self.left))]
+            return hash((described, self.items(items, size, depth)))
+        if read_descriptor(base, "nbytes", value) <= _WHOLE:
+            return hash((described, base.tobytes(value)))
+        flat = read_descriptor(base, "flat", value)
+        sample = flat[:: max(size // _SAMPLE, 1)]
+        return hash((described, base.tobytes(flat[:_SAMPLE]), base.tobytes(sample)))
 
     def sequence(self, kind: Any, value: Any, depth: int) -> int:
         size = kind.__len__(value)
@@ -149,13 +170,9 @@ def _sample(value: Any, size: int, kind: Any) -> tuple[int, bytes | str, bytes |
     return (size, convert(ends[0] + ends[1]), convert(kind.__getitem__(value, slice(None, None, step))))
 
 
-def _array(base: Any, value: Any) -> int:
-    shape = read_descriptor(base, "shape", value)
-    described = (shape, str(read_descriptor(base, "dtype", value)))
-    size = read_descriptor(base, "nbytes", value)
-    if size <= _WHOLE:
-        return hash((described, base.tobytes(value)))
-    flat = read_descriptor(base, "flat", value)
-    count = read_descriptor(base, "size", value)
-    sample = flat[:: max(count // _SAMPLE, 1)]
-    return hash((described, base.tobytes(flat[:_SAMPLE]), base.tobytes(sample)))
+def _tensor(value: Any) -> int:
+    """Small tensors by their values; of others, torch itself counts the in-place changes."""
+    shape = tuple(value.shape)
+    if value.device.type == "cpu" and 0 < value.numel() <= _TAIL and str(value.layout) == "torch.strided":
+        return hash((shape, str(value.detach().tolist())))
+    return hash((shape, value.data_ptr(), value._version))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from types import FunctionType, MappingProxyType, ModuleType
 
+from .array_values import Word
 from .evaluation import DELETED, evaluate, plain_namespace, write_back
 from .exceptions import describe_exception
-from .library_values import Word, telling_fields
-from .raw_fields import class_module, class_name, class_qualname, is_dunder, loaded, printable
+from .library_values import telling_fields
+from .raw_fields import class_module, class_name, class_qualname, is_dunder, loaded, printable, steadily
 from .safe_repr import clip, fingerprint, summarize
 from .value_children import Child, children_of, heading_of
 from .value_path import Slice, Unresolved, resolve
@@ -80,10 +81,13 @@ def describe_value(
 ) -> dict[str, Any]:
     """A value and a page of its children, or {"error": sentence}."""
     try:
-        value = resolve(path, plain_namespace(namespace), globals_)
+        value = steadily(resolve, path, plain_namespace(namespace), globals_)
     except Unresolved as error:
         return {"error": str(error)}
-    path = path.strip()
+    return steadily(_value_page, value, path.strip(), depth, cursor, limit_chars)
+
+
+def _value_page(value: Any, path: str, depth: int, cursor: int, limit_chars: int) -> dict[str, Any]:
     heading, text_cursor = heading_of(value, cursor, limit_chars)
     children, total = children_of(value, path, cursor, _PAGE_ITEMS)
     whole = value.owner if type(value) is Slice else value

@@ -1,16 +1,16 @@
-"""Summaries of objects of loaded libraries: dates, numbers, paths, locks, mocks, arrays."""
+"""Summaries of objects of loaded libraries: dates, numbers, paths, locks, mocks."""
 
 from __future__ import annotations
 
 import sys
 from _collections import deque
 
+from .array_values import ARRAYS
 from .raw_fields import (
     MISSING,
     class_module,
     class_mro,
     class_name,
-    class_namespace,
     fields,
     instance_dict,
     loaded,
@@ -207,93 +207,6 @@ def _weak_reference(walk: Walk, value: Any, cls: type, limit: int) -> str:
     return "<weak reference to %s>" % ("nothing" if target is None else walk.text(target, limit - 22))
 
 
-def _array_array(walk: Walk, value: Any, cls: type, limit: int) -> str:
-    base = loaded("array", "array")
-    size = base.__len__(value)
-    head = [("", item) for item in base.__getitem__(value, slice(0, limit // 3 + 1))]
-    tail = ("", base.__getitem__(value, -1)) if size > len(head) else None
-    code = read_descriptor(base, "typecode", value)
-    return walk.join(head, size, tail, ("array(%r, [" % code, "])", "items"), limit)
-
-
-def _numpy_array(walk: Walk, value: Any, cls: type, limit: int) -> str:
-    base = loaded("numpy", "ndarray")
-    shape = read_descriptor(base, "shape", value)
-    size = read_descriptor(base, "size", value)
-    opening = "%s(shape=%s, dtype=%s" % (class_name(cls), shape, read_descriptor(base, "dtype", value))
-    if not size:
-        return opening + ")"
-    if len(shape) > 1 and size <= 64 and limit > 60 + 4 * size:
-        return "%s, %s)" % (opening, walk.text(base.tolist(value), limit - len(opening) - 3))
-    count = min(size, max((limit - len(opening)) // 8, 3))
-    head = [("", base.item(value, index)) for index in range(count)]
-    tail = ("", base.item(value, size - 1)) if size > count else None
-    return walk.join(head, size, tail, (opening + ", [", "])", "values"), limit)
-
-
-def _numpy_scalar(walk: Walk, value: Any, cls: type, limit: int) -> str | None:
-    if not class_module(cls).startswith("numpy") or class_name(cls) == "void":
-        return None
-    base = loaded("numpy", "generic")
-    held = base.item(value)
-    return "np.%s(%s)" % (class_name(cls), walk.text(held, limit - 20) if type(held) is not cls else "…")
-
-
-def _data_frame(walk: Walk, value: Any, cls: type, limit: int) -> str | None:
-    if not is_library_class(cls, "pandas"):
-        return None
-    rows, columns = value.shape
-    opening = "%s(%d rows × %d columns" % (class_name(cls), rows, columns)
-    kinds = [str(kind) for kind in value.dtypes.tolist()[:40]]
-    names = value.columns.tolist()[:40]
-    head = [(walk.text(name, 30) + ": ", Word(kind)) for name, kind in zip(names, kinds)]
-    return walk.join(head, columns, None, (opening + ", {", "})", "columns"), limit)
-
-
-def _series(walk: Walk, value: Any, cls: type, limit: int) -> str | None:
-    if not is_library_class(cls, "pandas"):
-        return None
-    size = value.shape[0]
-    opening = "%s(%d, dtype=%s, [" % (class_name(cls), size, value.dtype)
-    take = value if class_name(cls) != "Series" else value.iloc
-    head = [("", item) for item in take[: min(size, max(limit // 8, 3))].tolist()]
-    tail = ("", take[-1:].tolist()[0]) if size > len(head) else None
-    return walk.join(head, size, tail, (opening, "])", "values"), limit)
-
-
-def _tensor(walk: Walk, value: Any, cls: type, limit: int) -> str | None:
-    if not is_library_class(cls, "torch"):
-        return None
-    parts = "%s(shape=%s, dtype=%s" % (
-        class_name(cls),
-        tuple(value.shape),
-        str(value.dtype).replace("torch.", ""),
-    )
-    if value.device.type != "cpu":
-        parts += ", device=%s" % value.device
-    if value.requires_grad:
-        parts += ", requires_grad"
-    size = value.numel()
-    if value.device.type != "cpu" or str(value.layout) != "torch.strided" or not size:
-        return parts + ")"
-    flat = value.detach().reshape(-1)
-    head = [("", item) for item in flat[: min(size, max(limit // 10, 3))].tolist()]
-    tail = ("", flat[-1].item()) if size > len(head) else None
-    return walk.join(head, size, tail, (parts + ", [", "])", "values"), limit)
-
-
-def is_library_class(cls: type, package: str) -> bool:
-    """True for a class of the library itself: its methods may be called, a subclass's may not."""
-    module = class_module(cls)
-    return module.partition(".")[0] == package and "__module__" in class_namespace(cls)
-
-
-class Word(str):
-    """Text that is shown without quotes."""
-
-    __slots__ = ()
-
-
 _TEST_BOOKKEEPING = frozenset(
     ["_testMethodName", "_testMethodDoc", "_outcome", "_cleanups", "_subtest", "_type_equality_funcs"]
 )
@@ -336,7 +249,6 @@ _BY_NAME.update(
         ("_io", "StringIO"): _memory_file,
         ("_io", "BytesIO"): _memory_file,
         ("weakref", "ReferenceType"): _weak_reference,
-        ("array", "array"): _array_array,
         ("unittest.case", "TestCase"): _test,
         ("logging", "Logger"): _named,
         ("_pytest.nodes", "Node"): _named,
@@ -345,14 +257,6 @@ _BY_NAME.update(
         ("_pytest.capture", "CaptureFixture"): _named,
         ("_pytest.logging", "LogCaptureFixture"): _named,
         ("_pytest.config", "Config"): _named,
-        ("numpy", "ndarray"): _numpy_array,
-        ("numpy", "generic"): _numpy_scalar,
-        ("pandas.core.frame", "DataFrame"): _data_frame,
-        ("pandas", "DataFrame"): _data_frame,
-        ("pandas.core.series", "Series"): _series,
-        ("pandas", "Series"): _series,
-        ("pandas.core.indexes.base", "Index"): _series,
-        ("pandas", "Index"): _series,
-        ("torch", "Tensor"): _tensor,
     }
 )
+_BY_NAME.update(ARRAYS)

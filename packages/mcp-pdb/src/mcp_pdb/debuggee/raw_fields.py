@@ -14,7 +14,7 @@ from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Mapping
+    from typing import Any, Callable, Iterator, Mapping
 
 _read_name = type.__dict__["__name__"].__get__
 _read_qualname = type.__dict__["__qualname__"].__get__
@@ -23,6 +23,7 @@ _read_mro = type.__dict__["__mro__"].__get__
 _read_class_dict = type.__dict__["__dict__"].__get__
 _read_module_dict = type.__getattribute__(ModuleType, "__dict__")["__dict__"].__get__
 
+_ATTEMPTS = 8
 MISSING: Any = type("Missing", (), {"__doc__": "No value: unset, deleted or not found."})()
 
 
@@ -152,6 +153,18 @@ def read_descriptor(owner: type, name: str, value: object) -> Any:
         return descriptor.__get__(value, type(value))
     except (AttributeError, ValueError, TypeError):
         return MISSING
+
+
+def steadily(read: Callable[..., Any], *arguments: Any) -> Any:
+    """``read(*arguments)``, again if another thread changed a container while it was walked."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return read(*arguments)
+        except RecursionError:
+            raise
+        except RuntimeError:
+            continue
+    return read(*arguments)
 
 
 def is_dunder(name: str) -> bool:

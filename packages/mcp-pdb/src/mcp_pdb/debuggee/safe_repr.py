@@ -15,7 +15,7 @@ from itertools import islice
 
 from . import values_by_type
 from .fingerprints import fingerprint
-from .raw_fields import class_mro, class_name, fields, printable
+from .raw_fields import class_mro, class_name, fields, printable, steadily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +33,16 @@ _MANY = 2000
 def summarize(value: object, limit_chars: int = 200) -> str:
     """The value in one line of at most ``limit_chars`` characters."""
     try:
-        text = Walk(limit_chars).text(value, limit_chars)
+        text = steadily(_walked, value, limit_chars)
     except RecursionError:
         text = "<%s, nested too deeply to show>" % class_name(type(value))
     except Exception as error:  # a C type of the program may raise anything when read
         text = "<%s that cannot be read: %s>" % (class_name(type(value)), class_name(type(error)))
     return clip(text, limit_chars)
+
+
+def _walked(value: object, limit_chars: int) -> str:
+    return Walk(limit_chars).text(value, limit_chars)
 
 
 def clip(text: str, limit_chars: int) -> str:

@@ -15,7 +15,7 @@ from types import (
     ModuleType,
 )
 
-from .library_values import Word
+from .array_values import Word, is_library_class
 from .raw_fields import (
     MISSING,
     class_mro,
@@ -94,15 +94,15 @@ def children_of(value: Any, path: str, start: int, count: int) -> tuple[list[Chi
         count = max(min(count, size - start), 0)
         return _positions(value.owner, value.owner_path, value.start + start, count), size
     base: Any = built_in_base(type(value))
-    array = loaded("numpy", "ndarray")
     if base is dict:
         return _with_fields(value, path, start, count, dict.__len__(value), _keys)
     if base in (list, tuple, deque) and type(find_in_class(type(value), "_fields")) is not tuple:
         return _with_fields(value, path, start, count, base.__len__(value), _positions)
     if base in (set, frozenset):
         return _with_fields(value, path, start, count, base.__len__(value), _members)
-    if array is not MISSING and type(value) is array:
-        return _rows(value, path, start, count)
+    listed = _array_children(value, path, start, count)
+    if listed is not None:
+        return listed
     if base is not None and base is not tuple and not fields(value):
         return [], 0
     parts = _parts(value, path)
@@ -161,6 +161,28 @@ def _is_literal(key: Any) -> bool:
 def _members(value: Any, path: str, start: int, count: int) -> list[Child]:
     kind: Any = set if issubclass(type(value), set) else frozenset
     return [Child("(member)", "", item) for item in islice(kind.__iter__(value), start, start + count)]
+
+
+def _array_children(value: Any, path: str, start: int, count: int) -> tuple[list[Child], int] | None:
+    """Rows of an array or tensor, columns of a table, items of a series; None for anything else."""
+    cls = type(value)
+    if cls is loaded("numpy", "ndarray") or cls is loaded("torch", "Tensor"):
+        return _rows(value, path, start, count)
+    if not is_library_class(cls, "pandas"):
+        return None
+    if class_name(cls) == "DataFrame":
+        names = value.columns.tolist()[start : start + count]
+        columns = [value.iloc[:, place] for place in range(start, start + len(names))]
+        return [_labelled(path, *pair) for pair in zip(names, columns)], value.shape[1]
+    if class_name(cls) == "Series":
+        part = value.iloc[start : start + count]
+        return [_labelled(path, *pair) for pair in zip(part.index.tolist(), part.tolist())], value.shape[0]
+    return None
+
+
+def _labelled(path: str, label: Any, value: Any) -> Child:
+    place = "[%s]" % summarize(label, 60)
+    return Child(place, path + "[%r]" % (label,) if _is_literal(label) else "", value)
 
 
 def _rows(value: Any, path: str, start: int, count: int) -> tuple[list[Child], int]:

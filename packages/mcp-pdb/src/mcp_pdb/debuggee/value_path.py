@@ -14,7 +14,7 @@ from collections import defaultdict
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 
-from .library_values import is_library_class
+from .array_values import is_library_class
 from .near_names import nearest
 from .raw_fields import (
     MISSING,

@@ -22,7 +22,7 @@ from types import (
     ModuleType,
 )
 
-from . import library_values
+from . import array_values, library_values
 from .raw_fields import (
     MISSING,
     class_module,
@@ -228,5 +228,5 @@ _EXACT: dict[int, Show] = {
     id(memoryview): _memory,
     id(type(allocate_lock())): library_values.lock_text,
     id(RLock): library_values.lock_text,
-    id(library_values.Word): lambda walk, value, cls, limit: str.__str__(value),
+    id(array_values.Word): lambda walk, value, cls, limit: str.__str__(value),
 }
