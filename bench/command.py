@@ -1,15 +1,16 @@
 """The command: measure, print, keep a baseline.
 
 ``--quick`` leaves the peers out and takes under two minutes; the whole takes
-about fifteen, most of it waiting for peers that wait.
+about fifteen, most of it waiting for peers that wait, and installs the peers
+that are missing first.
 """
 
 import argparse
 import json
-import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from bench.measurements import (
     compare_with_floor,
@@ -30,8 +31,11 @@ from bench.peers.mcp_pdb_0_6 import McpPdb06
 from bench.peers.ours import Ours, OursOnDebugpy
 from bench.peers.pdb_mcp import PdbMcp
 from bench.results import Results, targets
+from bench.setup_peers import main as install_peers
 from bench.tables import peers_markdown, report
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 ENGINES = (Ours, OursOnDebugpy)
 PEERS: tuple[type[Debugger], ...] = (McpPdb06, DapMcp, McpDebugger, PdbMcp, JonsMcpPdb, DebugGym)
 SHARED_VERSION = "3.11"
@@ -48,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure the debugger against its floor and its peers.")
     parser.add_argument("--quick", action="store_true", help="without peers, fewer rounds, under two minutes")
     parser.add_argument("--no-peers", action="store_true", help="without peers, all rounds")
+    parser.add_argument("--no-install", action="store_true", help="measure only the peers that are there")
     parser.add_argument(
         "--write-docs", action="store_true", help="put the tables into docs/explanation/peers.md"
     )
@@ -56,7 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if reason := Ours.missing():
         print(f"The server is not installed: {reason}", file=sys.stderr)
         return 1
-    results = measure(quick=arguments.quick, with_peers=not (arguments.quick or arguments.no_peers))
+    with_peers = not (arguments.quick or arguments.no_peers)
+    if with_peers and not arguments.no_install:
+        install_peers([])
+    results = measure(quick=arguments.quick, with_peers=with_peers)
     print(report(results))
     if not arguments.quick:
         print(f"\nBaseline: {write_baseline(results).relative_to(ROOT)}")
@@ -69,8 +77,6 @@ def measure(*, quick: bool, with_peers: bool) -> Results:
     """Everything, in an order that keeps what is compared close in time."""
     reasons = {peer.name: peer.missing() for peer in PEERS} if with_peers else {}
     missing = {name: reason for name, reason in reasons.items() if reason}
-    if shutil.which("npm") is None and McpDebugger.name in missing:
-        missing[McpDebugger.name] += "; npm is needed once"
     rivals = [peer for peer in PEERS if with_peers and peer.name not in missing]
     everyone = [*ENGINES, *rivals]
     rounds = 3 if quick else 9
@@ -114,10 +120,12 @@ def _sessions(debugger: type[Debugger]) -> int:
     return 10 if issubclass(debugger, Ours) else 1
 
 
-def _said(what, function, *arguments):
+def _said(
+    what: str, function: Callable[Parameters, Result], *arguments: Parameters.args, **named: Parameters.kwargs
+) -> Result:
     """Call it, and say on stderr what is under way: a person is waiting."""
     print(f"… {what}", file=sys.stderr, flush=True)
-    return function(*arguments)
+    return function(*arguments, **named)
 
 
 def write_baseline(results: Results) -> Path:

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,7 +44,7 @@ def interpreter(version: str) -> Path:
 
 
 @contextmanager
-def fresh_program(version: str, target: str = PYTEST_TARGET, *arguments: str) -> Iterator[Program]:
+def fresh_program(version: str, target: str = PYTEST_TARGET, *arguments: str) -> Generator[Program]:
     """A throw-away copy of the workload and how to run ``target`` in it."""
     with tempfile.TemporaryDirectory(prefix="debugger-bench-") as folder:
         project = Path(folder).resolve() / "shop"

@@ -26,6 +26,11 @@ BUDGETS = {
 """Characters that one answer may have, by part of the shared workload."""
 
 
+def machine_kind() -> str:
+    """What kind of machine this is, without saying which one."""
+    return f"{platform.system()}-{platform.machine()}-{os.cpu_count()}cpu".lower()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """Everything measured in one run. Times are seconds, memory kilobytes."""
@@ -41,7 +46,7 @@ class Results:
     memory: Mapping[str, Memory]
     tool_list_bytes: Mapping[str, int]
     fleet: Fleet | None = None
-    machine: str = field(default_factory=lambda: machine_kind())
+    machine: str = field(default_factory=machine_kind)
 
     def peers(self, *, mcp_only: bool = False, registry_only: bool = False) -> list[str]:
         """Names of the peers that took part."""
@@ -74,11 +79,6 @@ class Results:
             "fleet": asdict(self.fleet) if self.fleet else None,
             "targets": [{**asdict(target), "met": target.met} for target in targets(self)],
         }
-
-
-def machine_kind() -> str:
-    """What kind of machine this is, without saying which one."""
-    return f"{platform.system()}-{platform.machine()}-{os.cpu_count()}cpu".lower()
 
 
 def median(values: Sequence[float]) -> float:

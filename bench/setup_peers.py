@@ -79,8 +79,7 @@ def install(peer: Peer, source: Path | None = None) -> str:
     """Make the peer's environment; a sentence about it. Raises SetupError."""
     folder = ENVIRONMENTS / peer.name
     ready = folder / ".ready"
-    wanted = f"{peer} {source or ''}"
-    if ready.exists() and ready.read_text(encoding="utf-8") == wanted:
+    if ready.exists() and (source is None or ready.read_text(encoding="utf-8") == str(source)):
         return f"{peer.name} {peer.version}: there already"
     shutil.rmtree(folder, ignore_errors=True)
     environment = folder / "node" if peer.node_package else folder
@@ -95,7 +94,7 @@ def install(peer: Peer, source: Path | None = None) -> str:
         _run([*pip, "--no-deps", *peer.bare])
     if peer.node_package:
         _install_node_package(folder, peer.node_package)
-    ready.write_text(wanted, encoding="utf-8")
+    ready.write_text(str(source or "registry"), encoding="utf-8")
     origin = f"from {source.name}" if source else "from its registry"
     return f"{peer.name} {peer.version}: installed {origin}" + (f"; {peer.note}" if peer.note else "")
 

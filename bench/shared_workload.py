@@ -6,7 +6,7 @@ model would ask next is asked and paid for (``follow_up``).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -193,7 +193,7 @@ class Session:
             self._debugger.end()
 
     @contextmanager
-    def _part(self, name: str) -> Iterator[None]:
+    def _part(self, name: str) -> Generator[None]:
         calls = self._debugger.calls
         mark = len(calls)
         try:
