@@ -46,6 +46,24 @@ USED = [
 ]
 
 
+WORDS = {
+    "debug failing test": "start_debugger",
+    "set breakpoint": "add_breakpoint",
+    "step into function": "step_into",
+    "local variables": "examine_locals",
+    "call stack": "where_am_i",
+    "evaluate expression": "run_expression",
+}
+
+
+def searches() -> Script:
+    """What a model does that looks for a debugger by the words people use."""
+    for words, tool in WORDS.items():
+        found = yield Call(name="tool_search", arguments={"query": words})
+        assert f"mcp__pdb__{tool}" in found, f"{words!r} does not find {tool}"
+    return "All found."
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(CART, tmp_path / "project"))
@@ -102,6 +120,14 @@ def run_qwen_code(project: Path, model: ScriptedModel, run: str) -> subprocess.C
         check=False,
         stdin=subprocess.DEVNULL,
     )
+
+
+def test_the_words_people_use_find_the_tools_that_a_client_defers(project: Path) -> None:
+    with ScriptedModel(searches()) as model:
+        finished = run_qwen_code(project, model, uuid.uuid4().hex)
+
+    assert model.failure is None
+    assert "All found." in finished.stdout
 
 
 def test_qwen_code_finds_the_tools_by_name_and_debugs_a_failing_test(project: Path) -> None:
