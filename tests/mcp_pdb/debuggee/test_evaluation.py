@@ -1,3 +1,4 @@
+import dataclasses
 import sys
 import threading
 from typing import Any
@@ -160,6 +161,11 @@ def test_a_program_s_own_control_flow_exceptions_are_reported():
     assert text.startswith("Failed: not good")
 
 
+@dataclasses.dataclass
+class Point:
+    x: Any
+
+
 class Own:
     def __init__(self, act):
         self.size = 2
@@ -171,6 +177,16 @@ class Own:
 
 def test_the_program_s_repr_is_used_where_the_model_asks_for_the_value():
     assert value_of("own", own=Own(lambda self: "mine")) == "mine"
+
+
+def test_a_repr_written_in_a_code_string_is_used():
+    namespace: dict[str, Any] = {}
+    exec(compile("class Said:\n    def __repr__(self): return 'mine'", "<code>", "exec"), namespace)
+    assert value_of("said", said=namespace["Said"]()) == "mine"
+
+
+def test_a_generated_repr_gives_way_to_the_safe_summary():
+    assert value_of("point", point=Point(Own(lambda self: 1 // 0))).startswith("Point(x=Own(size=2")
 
 
 def test_a_repr_that_raises_is_reported_with_the_attributes():

@@ -41,7 +41,7 @@ _FILE = "<run_expression>"
 _ONLY_AST = 0x400
 _OPTIMIZED = 1
 _STDLIB = os.path.dirname(os.__file__) + os.sep
-_GENERATED = ("dataclasses.py", "reprlib.py", ">")
+_WHY_KEPT = "from Python 3.12 on a function's own local cannot be deleted from outside; assign None instead"
 DELETED: Any = type("Deleted", (), {"__doc__": "In bindings: the name was deleted."})()
 
 
@@ -56,7 +56,8 @@ def evaluate(
 
     ``bindings`` maps each local that was bound or deleted to its new value or
     ``DELETED``. With the frame's ``code``, a local that has no value yet hides
-    a global of the same name, as it does in the program. Deadline and
+    a global of the same name, as it does in the program, and a deletion that
+    the interpreter cannot do is an error. Deadline and
     KeyboardInterrupt pass through; the caller enforces the time.
     """
     text = _dedented(source)
@@ -78,7 +79,13 @@ def evaluate(
         if issubclass(type(error), (Deadline, KeyboardInterrupt)):
             raise
         result = _failed(_error_text(error, text, before, frame_locals, unset, limit_chars))
-    return result, _bindings(before, namespace, frame_globals, _declared_global(text))
+    bindings = _bindings(before, namespace, frame_globals, _declared_global(text))
+    kept = [name for name, value in bindings.items() if value is DELETED and _is_kept_bound(name, code)]
+    for name in kept:
+        del bindings[name]
+    if kept and result["error"] is None:
+        result["error"] = "%s stays: %s" % (", ".join(kept), _WHY_KEPT)
+    return result, bindings
 
 
 def result_text(value: Any, limit_chars: int) -> str:
@@ -100,7 +107,7 @@ def has_own_repr(cls: type) -> bool:
         return False
     file = method.__code__.co_filename
     in_stdlib = file.startswith(_STDLIB) and "-packages" not in file
-    return not in_stdlib and not file.endswith(_GENERATED)
+    return not in_stdlib and not file.startswith("<attrs generated")
 
 
 def write_back(frame: FrameType, bindings: Mapping[str, Any]) -> list[str]:
@@ -120,15 +127,19 @@ def write_back(frame: FrameType, bindings: Mapping[str, Any]) -> list[str]:
     for name, value in bindings.items():
         if value is not DELETED:
             namespace[name] = value
-        elif (
-            sys.version_info >= (3, 12) and name in code.co_varnames + code.co_cellvars + code.co_freevars
-        ) or (name in namespace and not _deleted(namespace, name)):
+        elif _is_kept_bound(name, code) or (name in namespace and not _deleted(namespace, name)):
             refused.append(name)
     if sys.version_info < (3, 13) and code.co_flags & _OPTIMIZED:
         import ctypes  # heavy, and needed only when something was assigned
 
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(1))
     return refused
+
+
+def _is_kept_bound(name: str, code: CodeType | None) -> bool:
+    if code is None or sys.version_info < (3, 12) or not code.co_flags & _OPTIMIZED:
+        return False
+    return name in code.co_varnames + code.co_cellvars + code.co_freevars
 
 
 def _deleted(namespace: Any, name: str) -> bool:

@@ -27,11 +27,6 @@ _ATTEMPTS = 8
 MISSING: Any = type("Missing", (), {"__doc__": "No value: unset, deleted or not found."})()
 
 
-def class_of(value: object) -> type:
-    """The real class; ``__class__`` is not asked."""
-    return type(value)
-
-
 def class_name(cls: type) -> str:
     """The bare name, made printable."""
     return printable(_read_name(cls))
