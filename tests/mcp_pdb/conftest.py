@@ -127,3 +127,9 @@ def processes_in(folder: Path) -> list[int]:
         except psutil.Error:
             continue
     return found
+
+
+async def until_gone(folder: Path) -> None:
+    """Wait until no process is left there; the caller's deadline bounds it."""
+    while processes_in(folder):  # noqa: ASYNC110 - what another process does sets no event of ours
+        await anyio.sleep(0.02)

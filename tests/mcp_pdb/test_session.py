@@ -9,7 +9,7 @@ import pytest
 from mcp_pdb.records import Change, Location, Stopped
 from mcp_pdb.session import combine_steps, merge_changes
 
-from tests.mcp_pdb.conftest import ASKING, LOOP, Connect, Debugging, processes_in
+from tests.mcp_pdb.conftest import ASKING, LOOP, Connect, Debugging, processes_in, until_gone
 from tests.mcp_pdb.scripted_backend import ScriptedBackend, scripted
 
 pytestmark = pytest.mark.anyio
@@ -46,8 +46,31 @@ async def test_a_stop_that_happens_while_nobody_waits_is_told_to_the_next_one(co
         await debugging.done("add_breakpoint", at="program.py:6")
         await debugging.done("continue_execution", timeout_seconds=0)
         await debugging.done("send_input", text="yes\n")
-        await until(lambda: debugging.call("where_am_i"), "#0 program.py:6")
-        assert debugging.machine["breakpoint_ids"] == [1]
+        text = await until(lambda: debugging.call("where_am_i"), "program.py:6")
+        assert text.startswith("breakpoint 1: program.py:6")
+        assert "this happened while nobody waited; nothing was moved now" in text
+        assert (await debugging.done("where_am_i")).startswith("#0 program.py:6")
+
+
+async def test_going_on_never_runs_past_a_stop_that_nobody_was_told_of(connect: Connect):
+    async with connect() as debugging:
+        await debugging.start(ASKING)
+        await debugging.done("add_breakpoint", at="program.py:6")
+        await debugging.done("continue_execution", timeout_seconds=0)
+        await debugging.done("send_input", text="yes\n")
+        await until(lambda: debugging.call("list_sessions"), "stopped")
+        assert "breakpoint 1: program.py:6" in await debugging.done("step_over")
+        assert "exited with code 0" in await debugging.done("step_over")
+
+
+async def test_an_end_that_nobody_was_told_of_is_the_answer_to_going_on(connect: Connect):
+    async with connect() as debugging:
+        await debugging.start(ASKING)
+        await debugging.done("continue_execution", timeout_seconds=0)
+        await debugging.done("send_input", text="yes\n")
+        await until(lambda: debugging.call("list_sessions"), "exited")
+        assert "exited with code 0" in await debugging.done("continue_execution")
+        assert "has ended" in await debugging.refused("continue_execution")
 
 
 async def test_moving_is_answered_busy_at_once_while_somebody_waits_and_looking_is_not(connect: Connect):
@@ -63,7 +86,6 @@ async def test_moving_is_answered_busy_at_once_while_somebody_waits_and_looking_
             assert "program.py:6" in await debugging.done("add_breakpoint", at="program.py:6")
             assert "no output" in await debugging.done("read_output", cursor=0)
         await debugging.done("send_input", text="yes\n")
-        await until(lambda: debugging.call("where_am_i"), "#0 program.py:6")
     assert "breakpoint 1: program.py:6" in answers[0]
 
 
@@ -323,8 +345,3 @@ async def until(ask: Callable[[], Awaitable[str]], expected: str) -> str:
     while expected not in (text := await ask()):  # noqa: ASYNC110 - what another process does sets no event of ours
         await anyio.sleep(0.01)
     return text
-
-
-async def until_gone(folder: Path) -> None:
-    while processes_in(folder):  # noqa: ASYNC110 - what another process does sets no event of ours
-        await anyio.sleep(0.02)

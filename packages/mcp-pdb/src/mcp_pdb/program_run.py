@@ -52,6 +52,8 @@ class ProgramRun:
         self.since = anyio.current_time()
         """When the state last changed, on the event loop's clock."""
         self.outcome: Outcome | None = None
+        self.is_news = False
+        """True while nobody has been told of ``outcome``: it happened when nobody waited."""
         self.failure: DebuggerError | None = None
         self.breakpoints: dict[int, tuple[BreakpointSpec, Breakpoint]] = {}
         """Everything set in this run and not removed; kept for listing and restart."""
@@ -111,8 +113,15 @@ class ProgramRun:
     def settle(self, outcome: Outcome) -> None:
         """Note a stop or the end and wake everyone who waits for it."""
         self.outcome = outcome
+        self.is_news = True
         self._enter("exited" if isinstance(outcome, Exited) else "stopped")
         self.settled.set()
+
+    def stay_stopped(self, outcome: Outcome | None) -> None:
+        """The resume that ``mark_running`` announced did not happen."""
+        if outcome is not None and self.state == "running":
+            self.settle(outcome)
+            self.is_news = False
 
     def fail(self, error: DebuggerError) -> None:
         """The run cannot go on; everyone who waits learns why."""

@@ -152,7 +152,13 @@ class Session:
         until: tuple[str, int] | None = None,
         count: int = 1,
     ) -> Outcome | StillRunning:
-        """Move ``count`` times, or until something else than a finished step ends it."""
+        """Move ``count`` times, or until something else than a finished step ends it.
+
+        A stop or end that nobody has heard of yet is the answer instead, and
+        nothing is moved: the caller decided without knowing of it.
+        """
+        if (news := self.take_news()) is not None:
+            return news
         deadline = anyio.current_time() + wait.seconds
         steps: list[Stopped] = []
         async with self._moving(command, "stopped"):
@@ -174,8 +180,23 @@ class Session:
                 return await self._settled(wait)
         return await self.resume(command, "continue", wait)
 
+    def take_news(self) -> Outcome | None:
+        """A stop or end that happened when nobody waited, once."""
+        run = self.run
+        if not run.is_news or self._mover is not None:
+            return None
+        run.is_news = False
+        match run.outcome:
+            case Stopped() as stopped:
+                note = "this happened while nobody waited; nothing was moved now"
+                return replace(stopped, notes=(*stopped.notes, note))
+            case outcome:
+                return outcome
+
     async def pause(self) -> Outcome | StillRunning:
         """Stop a running program where it is; whoever waits for it gets the same answer."""
+        if (news := self.take_news()) is not None:
+            return news
         self.require("pause_execution", "running")
         await self.run.backend.pause()
         return await self._settled(Wait(seconds=PAUSE_SECONDS))
@@ -201,11 +222,11 @@ class Session:
                         where, expressions, max_hits=max_hits, timeout_seconds=wait.seconds
                     )
                 except DebuggerError:
-                    if before is not None:
-                        run.settle(before)
+                    run.stay_stopped(before)
                     raise
                 if outcome is not None:
                     run.settle(outcome)
+                    run.is_news = False
             return table, outcome
 
     async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
@@ -304,8 +325,7 @@ class Session:
                 with anyio.CancelScope(shield=True), anyio.fail_after(ENGINE_SECONDS):
                     await backend.resume(kind, until=until, all_code=run.plan.target.all_code)
             except DebuggerError:
-                if before is not None and run.state == "running":
-                    run.settle(before)
+                run.stay_stopped(before)
                 raise
             except TimeoutError:
                 raise EngineError("the program did not answer; stop_debugger ends it") from None
@@ -324,6 +344,7 @@ class Session:
                 await wait.progress(min(elapsed, wait.seconds), wait.seconds, f"running for {elapsed:.0f} s")
         if run.outcome is None or run.state == "failed":
             raise run.failure or EngineError("the program vanished; start_debugger starts it again")
+        run.is_news = False
         return run.outcome
 
     async def _still_running(self) -> StillRunning:

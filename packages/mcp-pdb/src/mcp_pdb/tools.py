@@ -111,6 +111,8 @@ async def step_out(call: Call) -> Answer:
 async def where_am_i(call: Call) -> Answer:
     """The stack of a stopped program; every thread of a running one."""
     session = call.session()
+    if (news := session.take_news()) is not None:
+        return call.report(session, news)
     if session.is_over:
         session.require(call.tool, "exited")
         return call.repeat(session)
