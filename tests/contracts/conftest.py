@@ -1,9 +1,7 @@
 """A program under an engine, for tests that hold for every engine and every Python."""
 
-import os
-import shutil
 import textwrap
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -121,7 +119,7 @@ def launch(tmp_path: Path, engine_and_version: tuple[EngineName, str]):
         args: tuple[str, ...] = (),
         on_failure: str = "stop",
         files: dict[str, str] | None = None,
-    ) -> AsyncIterator[Program]:
+    ) -> AsyncGenerator[Program]:
         main = "test_program.py" if kind == "pytest" else "program.py"
         for name, text in {**(files or {}), **({main: source} if source else {})}.items():
             path = tmp_path / name
@@ -155,16 +153,12 @@ def launch(tmp_path: Path, engine_and_version: tuple[EngineName, str]):
 def processes_in(folder: Path) -> list[int]:
     """Process ids whose working directory is below ``folder``."""
     found: list[int] = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             try:
-                place = os.readlink(f"/proc/{entry}/cwd")
+                place = (entry / "cwd").readlink()
             except OSError:
                 continue
-            if place.startswith(str(folder)):
-                found.append(int(entry))
+            if place.is_relative_to(folder):
+                found.append(int(entry.name))
     return found
-
-
-def has_command(name: str) -> bool:
-    return shutil.which(name) is not None

@@ -1,11 +1,10 @@
 """Programs that misbehave, on every engine and every Python."""
 
-import os
-
 import anyio
+import anyio.lowlevel
 import pytest
 from mcp_pdb.errors import UnsupportedError
-from mcp_pdb.records import Exited, Stopped
+from mcp_pdb.records import Exited, Stopped, ThreadStack
 
 from .conftest import processes_in
 
@@ -22,7 +21,7 @@ async def paused(program):
 
 async def until_output(program, text: str) -> None:
     while text not in program.output():
-        await anyio.sleep(0.01)
+        await anyio.lowlevel.checkpoint()
 
 
 async def test_a_program_that_reads_stdin_gets_only_what_is_sent_to_it(launch):
@@ -32,11 +31,11 @@ async def test_a_program_that_reads_stdin_gets_only_what_is_sent_to_it(launch):
     """
     async with launch(source) as program:
         await program.backend.begin(stop_at_entry=False)
-        try:
-            await program.backend.send_input("Ada\n")
-        except UnsupportedError as error:
-            assert "pdb" in str(error)
+        if "send_input" not in program.backend.facts.can:
+            with pytest.raises(UnsupportedError, match="pdb"):
+                await program.backend.send_input("Ada\n")
             return
+        await program.backend.send_input("Ada\n")
         end = await program.backend.wait()
         assert isinstance(end, Exited)
         assert "hello Ada" in program.output()
@@ -167,6 +166,7 @@ async def test_deadlocked_threads_are_all_shown_with_where_they_wait(launch):
         await program.backend.begin(stop_at_entry=False)
         await until_output(program, "started")
         waiting: set[int] = set()
+        threads: tuple[ThreadStack, ...] = ()
         wanted = {program.line_of("one waits"), program.line_of("two waits"), program.line_of("joins")}
         while not wanted <= waiting:
             threads = await program.backend.threads()
@@ -356,9 +356,13 @@ async def test_a_daemon_that_left_its_session_dies_with_the_debuggee(launch):
 
 async def test_nothing_is_left_of_a_stopped_program(launch):
     async with launch(
-        "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\nx = 1\ny = 2\n"
+        """
+        import subprocess, sys
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        x = 1  # here
+        """
     ) as program:
-        await program.break_at("program.py:4")
+        await program.break_at("program.py~x = 1")
         await program.begin()
         await program.backend.terminate()
         assert processes_in(program.folder) == []
@@ -440,4 +444,4 @@ async def test_the_program_sees_its_own_argv_path_and_main(launch):
         assert isinstance(end, Exited)
         lines = program.output().splitlines()
         assert lines[0] == "['--flag', 'x y'] __main__ True"
-        assert os.path.realpath(lines[1]) == os.path.realpath(program.folder)
+        assert lines[1] == str(program.folder)

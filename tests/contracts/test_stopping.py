@@ -286,7 +286,7 @@ async def test_a_module_runs_as_main(launch):
 async def test_a_code_string_runs_with_its_source_shown(launch):
     async with launch(kind="code", target="total = 1\ntotal += 2\nprint(total)\n") as program:
         stop = await program.begin(stop_at_entry=True)
-        assert [line.text for line in stop.source][0] == "total = 1"
+        assert stop.source[0].text == "total = 1"
         stop = await program.move("over")
         assert stop.location.line == 2
         assert (await program.end()).code == 0

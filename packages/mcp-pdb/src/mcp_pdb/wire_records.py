@@ -86,7 +86,8 @@ def stopped_of(event: Fields) -> Stopped:
 
 def breakpoint_of(fields: Fields) -> Breakpoint:
     """A breakpoint as it is bound."""
-    return Breakpoint(**{**fields, "log": tuple(fields["log"])})
+    known: Fields = {**fields, "log": tuple(fields["log"])}
+    return Breakpoint(**known)
 
 
 def verdict_of(fields: Fields) -> BreakpointVerdict:

@@ -15,6 +15,7 @@ import sys
 import threading
 from _queue import SimpleQueue
 from _thread import allocate_lock, get_ident, start_new_thread
+from functools import partial
 from time import sleep
 
 from . import breakpoints, inspector, stacks
@@ -23,6 +24,10 @@ from .deadline import Deadline, Watchdog, raise_in_thread
 from .stopped import Refused, StoppedThread, frames_from, frames_of_traceback, returned_text
 from .tracing import Step, Tracer
 from .wire import ChannelClosed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _CONDITION_SECONDS = 10.0
 _STACK_RESERVE = 500
@@ -176,7 +181,7 @@ class Agent:
 
     def _stop(self, frame, reason, hits, watch, previous):
         step = self.tracer.step
-        facts = {"notes": []}
+        facts: dict[str, Any] = {"notes": []}
         if step is not None and step.ident == get_ident():
             self._tell_of_step(step, frame, facts)
         if hits:
@@ -240,7 +245,7 @@ class Agent:
                 self._stopped = None
                 self.channel.send({"id": request["id"], "result": {}})
                 return request["params"]
-            self._answer(request, lambda params: self._ask(stopped, request, params))
+            self._answer(request, partial(self._ask, stopped, request))
 
     def _take_request(self):
         while True:
@@ -350,7 +355,7 @@ class Agent:
 
     def thread_name(self, ident):
         """A thread's name, without importing or creating anything."""
-        thread = threading._active.get(ident)
+        thread = getattr(threading, "_active", {}).get(ident)
         return thread.name if thread is not None else "thread %d" % ident
 
     def take_logs(self):
@@ -369,7 +374,7 @@ class Agent:
                 os._exit(_LOST_SERVER)
             handler = _CONTROL.get(request["method"])
             if handler is not None:
-                self._answer(request, lambda params, handler=handler: handler(self, **params))
+                self._answer(request, partial(_called_with, handler, self))
                 if handler is Agent._on_begin:
                     self._begun.release()  # only now: a program may end before an answer is sent
             elif self._stopped is None:
@@ -448,6 +453,10 @@ _CONTROL = {
 }
 
 
+def _called_with(handler, agent, params):
+    return handler(agent, **params)
+
+
 class Watch:
     """An expression whose value is compared after every line."""
 
@@ -487,8 +496,9 @@ def flush_output():
     """Send on what the program printed so far."""
     for stream in (sys.__stdout__, sys.__stderr__):
         try:
-            stream.flush()
-        except (AttributeError, ValueError, OSError):
+            if stream is not None:
+                stream.flush()
+        except (ValueError, OSError):
             continue
 
 

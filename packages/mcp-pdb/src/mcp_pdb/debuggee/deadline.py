@@ -122,7 +122,7 @@ class Watchdog:
             self._wake.acquire(timeout=-1 if self._light_limit is None else _LIGHT_POLL_SECONDS)
             if self._light != seen:
                 seen, since = self._light, monotonic()
-            elif seen is not None and monotonic() - since > self._light_limit:
+            elif seen is not None and monotonic() - since > (self._light_limit or 0.0):
                 self._interrupt_light(seen)
             self._watch_running()
 

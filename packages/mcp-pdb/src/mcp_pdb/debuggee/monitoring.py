@@ -15,7 +15,13 @@ from _thread import get_ident
 from . import user_code
 from .tracing import Tracer, is_own_code, real_gettrace, real_settrace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _NAME = "mcp-pdb"
+monitoring = getattr(sys, "monitoring")
+_set_trace_in_all_threads = getattr(sys, "_settraceallthreads")
 
 
 class MonitoringTracer(Tracer):
@@ -33,7 +39,6 @@ class MonitoringTracer(Tracer):
     def install(self):
         """Begin to watch code objects start, in all threads."""
         self._installed = True
-        monitoring = sys.monitoring
         for tool in (monitoring.DEBUGGER_ID, 3, 4):
             if monitoring.get_tool(tool) is None:
                 break
@@ -52,8 +57,7 @@ class MonitoringTracer(Tracer):
         self.step = None
         self.pausing = False
         if self._tool is not None:
-            monitoring = sys.monitoring
-            monitoring.set_events(self._tool, 0)
+                monitoring.set_events(self._tool, 0)
             for event in (monitoring.events.PY_START, monitoring.events.LINE):
                 monitoring.register_callback(self._tool, event, None)
         real_settrace(None)
@@ -71,13 +75,13 @@ class MonitoringTracer(Tracer):
                 self._arm(frame.f_code)
                 frame = frame.f_back
         if self._tool is not None:
-            sys.monitoring.restart_events()
+            monitoring.restart_events()
 
     def expect_entry(self, code):
         """Stop at the first line of this code object when it runs."""
         self.entry_code = code
         self._arm(code)
-        sys.monitoring.restart_events()
+        monitoring.restart_events()
 
     def _arm(self, code):
         wanted = self._waits_for_line(code)
@@ -87,27 +91,27 @@ class MonitoringTracer(Tracer):
             self._local[id(code)] = code
         else:
             del self._local[id(code)]
-        events = sys.monitoring.events.LINE if wanted else 0
-        sys.monitoring.set_local_events(self._tool, code, events)
+        events = monitoring.events.LINE if wanted else 0
+        monitoring.set_local_events(self._tool, code, events)
 
     def _on_start(self, code, offset):
         file = user_code.canonical(code.co_filename)
         known = self.registry.by_file.get(file)
         if known is None or id(code) not in known:
             if is_own_code(code.co_filename):
-                return sys.monitoring.DISABLE
+                return monitoring.DISABLE
             self.registry.add(code)
         self._arm(code)
         if id(code) in self._local:
             self.note_call(sys._getframe(1), code)
             return None
-        return sys.monitoring.DISABLE
+        return monitoring.DISABLE
 
     def _on_line_reached(self, code, line):
         lines = self._breakpoint_lines(code)
         at_entry = code is self.entry_code
         if not at_entry and (lines is None or line not in lines):
-            return sys.monitoring.DISABLE
+            return monitoring.DISABLE
         if get_ident() in self.agent.ignored:
             return None
         frame = sys._getframe(1)
@@ -128,14 +132,14 @@ class MonitoringTracer(Tracer):
             self.agent.stop(frame, "breakpoint", hits=hits)
 
     def _hits_here(self, frame):
-        if id(frame.f_code) in self._local and self._breakpoint_lines(frame.f_code):
-            if frame.f_lineno in self._breakpoint_lines(frame.f_code):
-                self._handled[get_ident()] = (id(frame), frame.f_lineno)
+        lines = self._breakpoint_lines(frame.f_code)
+        if lines and frame.f_lineno in lines and id(frame.f_code) in self._local:
+            self._handled[get_ident()] = (id(frame), frame.f_lineno)
         return super()._hits_here(frame)
 
     # -- the trace function, on only while needed -----------------------------------------
 
-    def _idle_trace(self):
+    def _idle_trace(self) -> Any:
         return self._program_trace
 
     def set_for_thread(self):
@@ -147,12 +151,12 @@ class MonitoringTracer(Tracer):
 
     def _arm_all_threads(self):
         if real_gettrace() in (None, self.on_call_stepping):
-            sys._settraceallthreads(self.on_call_stepping)
+            _set_trace_in_all_threads(self.on_call_stepping)
         super()._arm_all_threads()
 
     def _disarm_all_threads(self):
         if not self.pausing and real_gettrace() in (None, self.on_call_stepping):
-            sys._settraceallthreads(None)
+            _set_trace_in_all_threads(None)
         self.set_for_thread()
 
     def pause_over(self):

@@ -120,9 +120,10 @@ class StoppedThread:
         if self._pdb is None:
             self._pdb = pdb_commands.PdbAtStop([entry[0] for entry in self.frames])
         self.frame(frame)
+        real_pdb = self._pdb
 
         def run():
-            return self._pdb.run(command, frame, limit_chars)
+            return real_pdb.run(command, frame, limit_chars)
 
         try:
             return {"text": self.agent.watchdog.run(run, 10.0)}
@@ -185,4 +186,4 @@ def returned_text(qualname, value):
 
 def _line_text(file, line):
     window = source_lines.source_window(file, line, 0)
-    return window[0][1].strip() if window else ""
+    return str(window[0][1]).strip() if window else ""

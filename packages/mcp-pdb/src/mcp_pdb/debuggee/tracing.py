@@ -19,6 +19,10 @@ from _thread import get_ident
 
 from . import user_code
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NOT_RAISED = (StopIteration, StopAsyncIteration, GeneratorExit)
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
@@ -155,7 +159,7 @@ class Tracer:
         else:
             self._set_trace(self._idle_trace())
 
-    def _idle_trace(self):
+    def _idle_trace(self) -> Any:
         return self.on_call
 
     def _set_trace(self, function):

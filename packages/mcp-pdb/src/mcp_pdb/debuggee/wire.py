@@ -11,6 +11,10 @@ import json
 import struct
 from _thread import allocate_lock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MAX_BYTES = 64 * 1024 * 1024
 _HEADER = struct.Struct(">I")
 
@@ -19,7 +23,7 @@ class ChannelClosed(Exception):
     """The other side is gone."""
 
 
-def encode(message):
+def encode(message: dict[str, Any]) -> bytes:
     """The bytes of one message."""
     body = json.dumps(message, separators=(",", ":")).encode("ascii")
     return _HEADER.pack(len(body)) + body
@@ -28,13 +32,13 @@ def encode(message):
 class Decoder:
     """Turns bytes in any chunking into messages."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data):
+    def feed(self, data: bytes) -> list[dict[str, Any]]:
         """The messages completed by ``data``; raises ValueError on a length over the limit."""
         self._buffer += data
-        messages = []
+        messages: list[dict[str, Any]] = []
         while len(self._buffer) >= _HEADER.size:
             (length,) = _HEADER.unpack_from(self._buffer)
             if length > MAX_BYTES:
