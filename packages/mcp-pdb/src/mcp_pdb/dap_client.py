@@ -42,7 +42,7 @@ class DapClient:
         self.closed = anyio.Event()
 
     async def serve(self) -> None:
-        """Read until the stream ends."""
+        """Read until the stream ends, then close it: pydevd waits for that at its end."""
         try:
             while True:
                 for message in self._decoder.feed(await self._stream.receive()):
@@ -53,6 +53,8 @@ class DapClient:
             self.closed.set()
             for pending in self._pending.values():
                 pending.arrived.set()
+            with anyio.CancelScope(shield=True):
+                await self._stream.aclose()
 
     def _handle(self, message: Message) -> None:
         match message.get("type"):

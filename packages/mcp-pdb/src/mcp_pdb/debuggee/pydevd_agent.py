@@ -14,10 +14,11 @@ import os
 import sys
 import threading
 
-from . import breakpoints, inspector, pydevd_loading
+from . import breakpoints, inspector, pydevd_loading, stacks
 from .deadline import Watchdog
+from .pydevd_calls import Calls
 from .pydevd_places import Places
-from .pydevd_stops import FrameMemory, Names, frames_of, own_threads, take_returned
+from .pydevd_stops import FrameMemory, frames_of, own_threads, take_returned
 from .stopped import Refused, StoppedThread
 
 COMMAND = "mcpPdb"
@@ -111,9 +112,10 @@ class Agent(FrameMemory):
     def __init__(self, py_db):
         super().__init__()
         self.py_db = py_db
-        self.tracer = Names()
+        self.pid = os.getpid()
         self.logs = []
         self.places = Places(self)
+        self.tracer = Calls(self.places.lines_of, self.forget_frame)
         self.watchdog = Watchdog(threading.main_thread().ident)
         self.cwd = os.getcwd()
         self.root = self.cwd
@@ -126,6 +128,7 @@ class Agent(FrameMemory):
         """Have pydevd ask us about breakpoints, and report stops our way."""
         self.py_db.handle_breakpoint_condition = self.places.decide
         self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
+        self.tracer.take_over(self.py_db)
         self.places.sync()
 
     def send_event(self, name, body):
@@ -180,8 +183,8 @@ class Agent(FrameMemory):
         report = dict(stopped.report(), logs=self.take_logs(), **why)
         if why["reason"] == "step":
             report["returned"] = returned
-        if self.remember_frame(stopped.top, None):
-            self.places.sync()
+        self.remember_frame(stopped.top, None)
+        self.tracer.count(stopped.top.f_code)
         return report
 
     def thread_name(self, ident):
@@ -196,12 +199,13 @@ class Agent(FrameMemory):
 
     def finish(self):
         """Say the last word: verdicts and log points. Once; waits until it is on its way."""
-        if self._finished:
+        if self._finished or os.getpid() != self.pid:
             return
         self._finished = True
         flush_output()
         self.send_event("mcpPdbEnded", {"verdicts": self.places.verdicts(), "logs": self.take_logs()})
         _flush(self.py_db)
+        self.py_db.dispose_and_kill_all_pydevd_threads(wait=False)
 
     # -- requests, in pydevd's reader thread ---------------------------------------------
 
@@ -228,17 +232,19 @@ class Agent(FrameMemory):
     def op_breakpoints(self, reply):
         return {"breakpoints": self.places.describe()}
 
+    def op_until(self, reply, file, line):
+        return self.places.add({"at": "%s:%d" % (file, line), "hidden": True, "once": True})
+
     def op_rows(self, reply, number):
         return self.places.take_rows(number)
 
     def op_all_code(self, reply, on):
-        if bool(on) == self.py_db.get_use_libraries_filter():
-            self.py_db.set_use_libraries_filter(not on)
+        if on != self.tracer.all_code:
+            self.tracer.all_code = on
+            self.py_db._clear_caches()
         return {}
 
     def op_threads(self, reply):
-        from . import stacks
-
         flush_output()
         stopped = self._stopped.ident if self._stopped is not None and self._is_stopped() else None
         found = stacks.thread_stacks(own_threads() | {self.watchdog.ident}) + stacks.task_stacks()

@@ -57,6 +57,7 @@ def connect(pydevd, channel, port, token):
     original = pydevd.start_client
     pydevd.start_client = lambda host, number: channel
     pydevd.PyDB.initialize_network = _initialize_network
+    pydevd.PyDB._create_check_output_thread = _start_no_checker
     try:
         pydevd.settrace(
             host="127.0.0.1",
@@ -90,6 +91,10 @@ def _initialize_network(py_db, sock, terminate_on_socket_close=True):
     )
     py_db.writer.start()
     py_db.reader.start()
+
+
+def _start_no_checker(py_db):
+    """pydevd's thread that looks five times a second whether the program has ended; we say so ourselves."""
 
 
 def _send_at_once(sock):

@@ -1,10 +1,8 @@
 """Where pydevd watches lines for us, and what happens when one is reached.
 
 pydevd keeps one entry per file and line and asks ``decide`` when it gets
-there; the shared table of breakpoints answers. Two further kinds of line are
-watched silently: all lines of the code whose first line is to stop (the
-entry), and the first line of functions, to count calls and to notice that a
-frame is a new one.
+there; the shared table of breakpoints answers. For the entry all lines of
+one code object are watched, until the first is reached.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import sys
 
 from . import breakpoints, inspector, user_code
 from .deadline import Deadline
-from .pydevd_stops import is_imported
 from .tracing import code_lines
 
 _CONDITION_SECONDS = 10.0
@@ -26,7 +23,10 @@ class Places:
         self._agent = agent
         self._table = breakpoints.BreakpointTable()
         self._entry_code = None
-        self._calls = {}
+
+    def lines_of(self, file):
+        """``{line: [breakpoint]}`` for a file, or None."""
+        return self._table.lines_of(file)
 
     # -- changing ------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ class Places:
         place = breakpoints.place_of(spec["at"], agent.cwd, agent.root, spec.get("occurrence"))
         breakpoint = self._table.add(spec, place)
         self.sync()
-        return breakpoint.describe(is_imported(breakpoint.file))
+        return breakpoint.describe(self._ran(breakpoint.file) is not None)
 
     def remove(self, number):
         """Raises Rejected when there is none."""
@@ -62,7 +62,10 @@ class Places:
 
     def describe(self):
         """All that the model set."""
-        return [breakpoint.describe(is_imported(breakpoint.file)) for breakpoint in self._table.visible()]
+        return [
+            breakpoint.describe(self._ran(breakpoint.file) is not None)
+            for breakpoint in self._table.visible()
+        ]
 
     def expect_entry(self, code):
         """Stop at the first line of ``code`` that runs."""
@@ -82,15 +85,13 @@ class Places:
         py_db.breakpoints.clear()
         py_db.breakpoints.update(entries)
         py_db.on_breakpoints_changed()
+        for file in self._wanted():
+            self._agent.tracer.count_watched(file)
 
     def _wanted(self):
         wanted = {}
         for breakpoint in self._table.visible() + self._table.hidden():
             wanted.setdefault(breakpoint.file, set()).add(breakpoint.line)
-        for code in self._agent.codes().values():
-            line = _first_line(code)
-            if line:
-                wanted.setdefault(user_code.canonical(code.co_filename), set()).add(line)
         if self._entry_code is not None:
             file = user_code.canonical(self._entry_code.co_filename)
             wanted.setdefault(file, set()).update(code_lines(self._entry_code))
@@ -101,8 +102,6 @@ class Places:
     def decide(self, info, line_breakpoint, frame):
         """Whether to stop now that ``frame`` stands on a watched line."""
         code = frame.f_code
-        if id(code) in self._agent.codes() and frame.f_lineno == _first_line(code):
-            self._agent.forget_frame(frame)
         if code is self._entry_code:
             self._entry_code = None
             self._agent.note_reason("entry")
@@ -149,7 +148,7 @@ class Places:
         """``[{breakpoint, hit_count, explanation}]`` for all that the model set."""
         return [
             {
-                "breakpoint": breakpoint.describe(is_imported(breakpoint.file)),
+                "breakpoint": breakpoint.describe(self._ran(breakpoint.file) is not None),
                 "hit_count": breakpoint.fired,
                 "explanation": self._explain(breakpoint),
             }
@@ -157,18 +156,8 @@ class Places:
         ]
 
     def _explain(self, breakpoint):
-        if breakpoint.fired or breakpoint.reached or not is_imported(breakpoint.file):
-            return breakpoints.explain(breakpoint, None, None, inspector.summarize)
-        return "its file was imported, but the line was never reached"
+        calls = self._agent.tracer.calls_of(breakpoint.file, breakpoint.function)
+        return breakpoints.explain(breakpoint, self._ran(breakpoint.file), calls, inspector.summarize)
 
-
-_first_lines = {}
-
-
-def _first_line(code):
-    """The first line of a code object that has a line event of its own."""
-    known = _first_lines.get(id(code))
-    if known is None or known[0] is not code:
-        lines = [line for line in sorted(code_lines(code)) if line > code.co_firstlineno]
-        _first_lines[id(code)] = known = (code, lines[0] if lines else 0)
-    return known[1]
+    def _ran(self, file):
+        return self._agent.tracer.functions_run(file)

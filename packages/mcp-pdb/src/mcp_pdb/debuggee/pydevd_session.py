@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import sys
@@ -24,11 +25,9 @@ def serve(channel, pydevd_folder, port, token):
     if port == 0:
         _leave_children_alone(connection)
     spec = begun.wait()
+    atexit.register(agent.finish)
     _tell_before_exiting(agent)
-    try:
-        return run_target.run(spec, Hooks(agent))
-    finally:
-        agent.finish()
+    return run_target.run(spec, Hooks(agent))
 
 
 class _Begun:
