@@ -13,11 +13,15 @@ import re
 from . import function_search, source_map
 from .user_code import canonical
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SPACES = re.compile(r"\s+")
 
 
-def resolve_line(path, line):
+def resolve_line(path: str, line: int) -> dict[str, Any]:
     """The place where a breakpoint asked for ``line`` of ``path`` goes.
 
     ``{"file", "line", "function", "text", "moved", "entry_of", "qualname"}`` or
@@ -35,7 +39,7 @@ def resolve_line(path, line):
     return _Binding(source, line).answer()
 
 
-def find_anchor(path, piece, occurrence=None):
+def find_anchor(path: str, piece: str, occurrence: int | None = None) -> Any:
     """The lines that hold ``piece``, white space ignored; ``{"error"}`` when the file cannot be read.
 
     A line that consists of nothing else wins over lines that merely contain
@@ -58,7 +62,7 @@ def find_anchor(path, piece, occurrence=None):
     return whole if len(whole) == 1 else numbers
 
 
-def resolve_function(name, root, search_path=()):
+def resolve_function(name: str, root: str, search_path: Any = ()) -> dict[str, Any]:
     """The first line of the body of the function called ``name``, as ``resolve_line`` answers.
 
     ``name`` is ``module.Class.method``, ``Class.method`` or a bare name. The
@@ -74,7 +78,7 @@ def resolve_function(name, root, search_path=()):
     return _place(source, line, scope, None)
 
 
-def function_at(path, line):
+def function_at(path: str, line: int) -> str:
     """The qualified name of the function or class around a line, ``<module>`` outside all."""
     try:
         return source_map.load(canonical(path)).scope_at(line).qualname
@@ -82,7 +86,7 @@ def function_at(path, line):
         return "<module>"
 
 
-def functions_of(path):
+def functions_of(path: str) -> list[str]:
     """The qualified names of a file's functions, in order; [] when it cannot be read."""
     try:
         return [scope.qualname for scope in source_map.load(canonical(path)).functions()]
@@ -90,7 +94,7 @@ def functions_of(path):
         return []
 
 
-def source_window(path, line, around=2):
+def source_window(path: str, line: int, around: int = 2) -> list[list[Any]]:
     """``[[number, text], ...]`` for the lines around one, clipped to the file."""
     try:
         lines = source_map.read_lines(canonical(path))

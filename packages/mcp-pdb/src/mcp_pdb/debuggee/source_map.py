@@ -15,6 +15,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INLINE = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _CACHE_LIMIT = 64
 _MAX_BYTES = 20_000_000
+_UNREADABLE = "%s cannot be read: %s; check the path."
 
 
 class SourceError(Exception):
@@ -187,22 +188,28 @@ def load(path):
 
 
 def read_lines(path):
-    """The lines of a file without compiling it. Raises SourceError."""
-    return _decoded(path, _source_of(path))
+    """The lines of a file without compiling it, read again when it has changed. Raises SourceError."""
+    if path.startswith("<"):
+        return _decoded(path, _source_of(path))
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise SourceError(_UNREADABLE % (path, error.strerror or error)) from None
+    stamp = (status.st_mtime_ns, status.st_size)
+    known = _texts.get(path)
+    if known is None or known[0] != stamp:
+        if len(_texts) >= _CACHE_LIMIT:
+            _texts.clear()
+        known = _texts[path] = (stamp, _decoded(path, _source_of(path)))
+    return known[1]
 
 
 def line_text(path, line):
-    """The stripped text of one line, "" when it cannot be read; cached until the file changes."""
+    """The stripped text of one line, "" when it cannot be read."""
     try:
-        stamp = (0, 0) if path.startswith("<") else _stamp(path)
-        known = _texts.get(path)
-        if known is None or known[0] != stamp or stamp == (0, 0):
-            if len(_texts) >= _CACHE_LIMIT:
-                _texts.clear()
-            known = _texts[path] = (stamp, read_lines(path))
-    except (SourceError, OSError):
+        lines = read_lines(path)
+    except SourceError:
         return ""
-    lines = known[1]
     return lines[line - 1].strip() if 1 <= line <= len(lines) else ""
 
 
@@ -215,11 +222,6 @@ def line_starts(code):
 
 _maps = {}
 _texts = {}
-
-
-def _stamp(path):
-    status = os.stat(path)
-    return status.st_mtime_ns, status.st_size
 
 
 def _decoded_line_table(code):
@@ -261,8 +263,7 @@ def _source_of(path):
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise SourceError("%s cannot be read: %s; check the path." % (path, reason)) from None
+        raise SourceError(_UNREADABLE % (path, error.strerror or error)) from None
 
 
 def _decoded(path, source):
@@ -271,13 +272,12 @@ def _decoded(path, source):
         text = source.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise SourceError("%s cannot be decoded as source: %s." % (path, error)) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _compiled(path, source):
     lines = _decoded(path, source)
-    if lines and not lines[-1]:
-        lines.pop()
     shown = os.path.basename(path)
     try:
         tree = compile(source, path, "exec", ast.PyCF_ONLY_AST, True)
