@@ -57,7 +57,7 @@ class MonitoringTracer(Tracer):
         self.step = None
         self.pausing = False
         if self._tool is not None:
-                monitoring.set_events(self._tool, 0)
+            monitoring.set_events(self._tool, 0)
             for event in (monitoring.events.PY_START, monitoring.events.LINE):
                 monitoring.register_callback(self._tool, event, None)
         real_settrace(None)
