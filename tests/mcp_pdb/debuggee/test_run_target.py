@@ -144,7 +144,7 @@ def test_a_missing_module_is_refused_as_python_refuses_it(project):
     run = project.run("module", "absent.module")
     plain = project.plain("-m", "absent.module")
     assert (run.code, run.stderr) == (plain.returncode, plain.stderr)
-    assert run.notes("not_found") == [{"asked": "absent.module", "nearest": []}]
+    assert run.notes("not_found") == [{"what": "module", "asked": "absent.module", "nearest": []}]
 
 
 def test_an_error_in_the_package_of_a_module_is_a_failure_of_the_program(project):

@@ -265,7 +265,7 @@ def test_a_keyword_that_selects_nothing_is_answered_with_what_there_is(project):
 def test_a_file_that_holds_no_test_is_said_to_hold_none(project):
     project.write("test_empty.py", "x = 1\n")
     run = project.run("pytest", "test_empty.py")
-    assert run.notes("not_found") == [{"asked": "test_empty.py", "nearest": []}]
+    assert run.notes("not_found") == [{"what": "test", "asked": "test_empty.py", "nearest": []}]
 
 
 @pytest.mark.parametrize(
@@ -387,8 +387,10 @@ def test_pytest_being_absent_is_said(project):
     project.write("test_a.py", "def test_a():\n    pass\n")
     environment = project.folder.parent / "bare"
     venv.create(environment, with_pip=False, symlinks=True)
-    run = Project(project.folder, str(environment / "bin" / "python")).run("pytest", "test_a.py")
-    assert run.notes("missing") == [{"package": "pytest"}]
+    python = str(environment / "bin" / "python")
+    run = Project(project.folder, python).run("pytest", "test_a.py")
+    command = f"{python} -m pip install pytest"
+    assert run.notes("missing") == [{"package": "pytest", "interpreter": python, "command": command}]
     assert run.code == 4
     assert run.stderr == ""
 

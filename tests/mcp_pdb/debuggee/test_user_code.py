@@ -44,12 +44,7 @@ def test_a_file_has_one_name_however_it_is_spelt(tmp_path):
     real = tmp_path / "real.py"
     real.write_text("", encoding="utf-8")
     (tmp_path / "link.py").symlink_to(real)
-    names = [
-        str(real),
-        str(tmp_path / "link.py"),
-        str(tmp_path / "x" / ".." / "real.py"),
-        os.path.relpath(real),
-    ]
+    spelt = [real, tmp_path / "link.py", tmp_path / "x" / ".." / "real.py", os.path.relpath(real)]
     assert {user_code.canonical(name) for name in map(str, spelt)} == {str(real.resolve())}
     assert user_code.canonical("<code>") == "<code>"
 

@@ -15,6 +15,7 @@ from . import run_target, test_names
 
 USAGE_ERROR = 4
 NOTHING_COLLECTED = 5
+_INSTALL = "%s -m pip install pytest"
 _MAX_LISTED = 50
 
 
@@ -37,7 +38,10 @@ def run(spec, hooks):
     except ModuleNotFoundError as error:
         if error.name != "pytest":
             raise
-        hooks.note("missing", {"package": "pytest"})
+        hooks.note(
+            "missing",
+            {"package": "pytest", "interpreter": sys.executable, "command": _INSTALL % sys.executable},
+        )
         return USAGE_ERROR
     run_target.main_of("pytest.__main__")
     sys.path.append(directory)
@@ -228,12 +232,12 @@ class Plugin:
             return
         if self._deselected:
             asked = " ".join([*self._asked, *self._spec["args"]])
-            self._hooks.note("not_found", {"asked": asked, "nearest": self._deselected[:5]})
+            self._hooks.note("not_found", {"what": "test", "asked": asked, "nearest": self._deselected[:5]})
             return
         for asked in self._asked or [os.curdir]:
             nearest = test_names.missing(asked, list(self._collected), self._directory)
             if nearest is not None:
-                self._hooks.note("not_found", {"asked": asked, "nearest": nearest})
+                self._hooks.note("not_found", {"what": "test", "asked": asked, "nearest": nearest})
 
     def _shown_id(self, node_id):
         """A node id whose path is relative to the working directory."""

@@ -275,7 +275,7 @@ def _without_module(error, spec, hooks):
     """The exit status when a module cannot be found, or its package cannot be imported."""
     name = spec["target"]
     if isinstance(error, _ModuleMissing):
-        hooks.note("not_found", {"asked": name, "nearest": []})
+        hooks.note("not_found", {"what": "module", "asked": name, "nearest": []})
         _write_error("%s: %s\n" % (sys.executable, error))
         return 1
     error.__traceback__ = _without_runpy(error.__traceback__)

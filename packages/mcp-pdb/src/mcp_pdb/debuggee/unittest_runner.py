@@ -111,7 +111,9 @@ class Reporter:
         name = test.id().rpartition("_FailedTest.")[2]
         if isinstance(error, AttributeError) or _names_missing_module(text, name):
             asked = _asked_with(name, self._spec)
-            self._hooks.note("not_found", {"asked": asked, "nearest": _nearest(asked, self._spec)})
+            self._hooks.note(
+                "not_found", {"what": "test", "asked": asked, "nearest": _nearest(asked, self._spec)}
+            )
             return
         places = _FILE_LINE.findall(text)
         file, line = places[-1] if places else (None, 0)
