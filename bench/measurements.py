@@ -34,7 +34,7 @@ from bench.shared_workload import FIRST_STOP, PYTEST_TARGET, Session, SessionRec
 WORKLOAD = Path(__file__).with_name("workload")
 COLD_LINE = Place(file="hot_loop.py", line=10)
 IDLE_LINE = Place(file="idle.py", line=8)
-RESULT_WAIT_SECONDS = 60
+RESULT_WAIT_SECONDS = 30
 DebuggerClass = type[Debugger]
 
 
@@ -189,7 +189,8 @@ def hot_loops(
             if number == 0:
                 runs["stdlib pdb rules"] = [_loop_under_floor(program, "bdb")]
             for debugger in debuggers:
-                if loop := _loop_under(debugger, program):
+                failed = number > 0 and debugger.name not in runs
+                if not failed and (loop := _loop_under(debugger, program)):
                     runs.setdefault(debugger.name, []).append(loop)
     return {
         name: {loop: min(run[loop] for run in timed) for loop in timed[0]} for name, timed in runs.items()
@@ -199,14 +200,14 @@ def hot_loops(
 def _loop_undebugged(program: Program) -> HotLoop:
     argv = [str(program.interpreter), program.target, *program.arguments]
     subprocess.run(argv, cwd=program.project, capture_output=True, check=True)
-    return _loop_result(program)
+    return _loop_result(program.project)
 
 
 def _loop_under_floor(program: Program, rules: Rules) -> HotLoop:
     floor = Floor(program, rules)
     floor.start([COLD_LINE])
     floor.close()
-    return _loop_result(program)
+    return _loop_result(program.project)
 
 
 def _loop_under(debugger: DebuggerClass, program: Program) -> HotLoop | None:
@@ -214,7 +215,7 @@ def _loop_under(debugger: DebuggerClass, program: Program) -> HotLoop | None:
     try:
         running.open()
         running.start([COLD_LINE])
-        loop = _loop_result(program)
+        loop = _loop_result(running.project)
         running.end()
         return loop
     except ClientError:
@@ -223,9 +224,9 @@ def _loop_under(debugger: DebuggerClass, program: Program) -> HotLoop | None:
         running.close()
 
 
-def _loop_result(program: Program) -> HotLoop:
+def _loop_result(folder: Path) -> HotLoop:
     """Read and remove what the program left; some peers answer before it has."""
-    path = program.project / "hot_loop.result"
+    path = folder / "hot_loop.result"
     deadline = time.monotonic() + RESULT_WAIT_SECONDS
     while not path.exists():
         if time.monotonic() > deadline:

@@ -145,7 +145,7 @@ def _against_fastest(
         ]
         if not rivals or Ours.name not in seconds:
             continue
-        fastest = min(rivals, key=lambda name: seconds[name])
+        fastest = min(rivals, key=seconds.__getitem__)
         if fastest in seen:
             continue
         seen.add(fastest)
@@ -196,7 +196,7 @@ def _frugality_target(results: Results) -> Iterator[Target]:
     }
     if equals and Ours.name in results.sessions:
         ours = results.sessions[Ours.name].total_characters
-        frugal = min(equals, key=lambda name: equals[name])
+        frugal = min(equals, key=equals.__getitem__)
         yield Target(
             name="characters of the whole workload, ours / most frugal peer that tells the same facts",
             value=ours / equals[frugal],

@@ -115,6 +115,11 @@ class Debugger(ABC):
     def end(self) -> str:
         """Close the session."""
 
+    @property
+    def project(self) -> Path:
+        """Where the program runs; a peer may have made a copy of its own."""
+        return self.program.project
+
     def location(self, text: str) -> Place | None:
         """The place a stop's text says execution is at; None when it says none."""
         found = self.location_pattern.search(text)

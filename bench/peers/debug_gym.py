@@ -31,6 +31,10 @@ class DebugGym(Debugger):
         entrypoint = " ".join([entrypoint, program.target, *program.arguments])
         return [str(executable("debug-gym", "python")), "-P", str(BRIDGE), str(program.project), entrypoint]
 
+    @property
+    def project(self) -> Path:
+        return self._folder
+
     def environment(self) -> Mapping[str, str]:
         return {"PATH": f"{self.program.interpreter.parent}{os.pathsep}{os.environ['PATH']}"}
 
