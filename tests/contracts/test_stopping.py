@@ -315,6 +315,22 @@ async def test_a_breakpoint_in_a_worker_thread_stops_in_that_thread(launch):
         assert (await program.end()).code == 0
 
 
+@pytest.mark.parametrize("call", ["breakpoint()", "import pdb; pdb.set_trace()"])
+async def test_a_test_that_calls_a_debugger_itself_stops_there(launch, call):
+    source = f"""
+        def test_amount():
+            amount = 3
+            {call}
+            amount += 1
+    """
+    async with launch(source, kind="pytest") as program:
+        stop = await program.begin()
+        assert isinstance(stop, Stopped)
+        assert await program.value("amount") == "3"
+        stop = await program.move("over")
+        assert (await program.end()).code == 0
+
+
 async def test_the_call_of_breakpoint_in_the_program_stops_it(launch):
     source = """
         amount = 3

@@ -125,7 +125,7 @@ class Agent:
     def begin(self):
         """User code is about to run for the first time."""
         if os.environ.get("PYTHONBREAKPOINT") in (None, ""):
-            sys.breakpointhook = self._breakpoint_hook
+            sys.breakpointhook = partial(_stop_instead, self, None)
         self.tracer.install()
         self.tracer.breakpoints_changed()
 
@@ -153,10 +153,12 @@ class Agent:
             self.tracer.revive()
             self.channel.send({"event": "note", "kind": kind, "data": data})
 
-    def _breakpoint_hook(self, *args, **keywords):
-        stopped = self._stopped
-        if os.getpid() == self.pid and (stopped is None or stopped.ident != get_ident()):
-            self.stop(sys._getframe(1), "breakpoint_call")
+    def code_seen(self, code):
+        """A code object runs for the first time; the program's own ``pdb`` becomes ours."""
+        if code.co_name == "__init__" and os.path.basename(code.co_filename) == "pdb.py":
+            real_pdb = sys.modules.get("pdb")
+            if real_pdb is not None and hasattr(real_pdb, "Pdb"):
+                real_pdb.Pdb.set_trace = partial(_stop_instead, self)
 
     # -- stops ----------------------------------------------------------------------------
 
@@ -484,6 +486,13 @@ class Watch:
         change = {"name": self.expression, "old": self.text, "new": text}
         self.text, self._mark = text, mark
         return change
+
+
+def _stop_instead(agent, frame=None, *args, **keywords):
+    """What ``pdb.set_trace()`` does in a program that is debugged already."""
+    stopped = agent._stopped
+    if os.getpid() == agent.pid and (stopped is None or stopped.ident != get_ident()):
+        agent.stop(frame or sys._getframe(1), "breakpoint_call")
 
 
 def _raise_soon(ident, exception_type):

@@ -101,6 +101,7 @@ class MonitoringTracer(Tracer):
             if is_own_code(code.co_filename):
                 return monitoring.DISABLE
             self.registry.add(code)
+            self.agent.code_seen(code)
         self._arm(code)
         if id(code) in self._local:
             self.note_call(sys._getframe(1), code)

@@ -102,7 +102,7 @@ class StoppedThread:
             return {
                 "value": None,
                 "error": "TimeoutError: it did not finish within %g s and was interrupted; the program still "
-                "stands where it stood" % timeout_seconds,
+                "stands where it stood%s" % (timeout_seconds, self._held_hint()),
             }
         if bindings:
             inspector.write_back(found, bindings)
@@ -110,6 +110,11 @@ class StoppedThread:
         self.agent.remember_frame(found, after)
         result["changes"] = inspector.diff(before, after)
         return result
+
+    def _held_hint(self):
+        if self.agent.tracer.holding is None:
+            return ""
+        return " (other threads are held while one is stopped, so waiting for them cannot end)"
 
     def set_variable(self, path, expression, frame):
         """Assign the value of an expression to a place."""

@@ -219,6 +219,7 @@ class Tracer:
         known = self.registry.by_file.get(user_code.canonical(code.co_filename))
         if known is None or key not in known:
             self.registry.add(code)
+            self.agent.code_seen(code)
         if code is not self.entry_code and not self._breakpoint_lines(code):
             self._skip[key] = code
             return None
