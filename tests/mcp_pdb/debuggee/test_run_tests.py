@@ -425,6 +425,28 @@ def test_unittest_stops_at_failures_before_the_test_is_torn_down(any_project):
     assert {event["values"] for event in run.named("failure")} == {"[1, 2]"}
 
 
+def test_a_failure_of_a_class_fixture_of_unittest_is_stopped_at(any_project):
+    any_project.write(
+        "test_class.py",
+        """
+        import unittest
+
+
+        class Broken(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls):
+                raise LookupError("no class")
+
+            def test_a(self):
+                pass
+        """,
+    )
+    run = any_project.run("unittest", "test_class")
+    (failure,) = run.named("failure")
+    assert failure["frames"] == [["test_class.py", "setUpClass", 7]]
+    assert run.notes("summary") == [{"error": 1}]
+
+
 @pytest.mark.parametrize(
     ("target", "args", "selected"),
     [
