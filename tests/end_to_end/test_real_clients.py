@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 
@@ -64,6 +65,15 @@ def searches() -> Script:
     return "All found."
 
 
+def interrupted_session(stopped: threading.Event, may_go_on: threading.Event) -> Script:
+    """Starts the debugger, then thinks until it may go on."""
+    yield Call(name="tool_search", arguments={"query": "select:mcp__pdb__start_debugger"})
+    yield Call(name="mcp__pdb__start_debugger", arguments={"target": "test_cart.py::test_total"})
+    stopped.set()
+    may_go_on.wait(timeout=60)
+    return "Too late."
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(CART, tmp_path / "project"))
@@ -74,6 +84,11 @@ def processes_of(run: str) -> list[psutil.Process]:
     return [process for process in psutil.process_iter() if mark_of(process) == run]
 
 
+def assert_all_end(processes: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not alive, [process.cmdline() for process in alive]
+
+
 def mark_of(process: psutil.Process) -> str | None:
     try:
         return process.environ().get(MARK)
@@ -81,9 +96,10 @@ def mark_of(process: psutil.Process) -> str | None:
         return None
 
 
-def run_qwen_code(project: Path, model: ScriptedModel, run: str) -> subprocess.CompletedProcess[str]:
+def start_qwen_code(project: Path, model: ScriptedModel, run: str) -> subprocess.Popen[str]:
+    """The client in ``project``, with our server in its settings and the script as its model."""
     cli = fetched("clients", QWEN_CODE) / "@qwen-code" / "qwen-code" / "cli.js"
-    server = {"command": sys.executable, "args": ["-m", "mcp_pdb.cli", "serve"], "env": {MARK: run}}
+    server = {"command": sys.executable, "args": ["-m", "mcp_pdb", "serve"], "env": {MARK: run}}
     settings = {
         "mcpServers": {"pdb": server},
         "telemetry": {"enabled": False},
@@ -100,44 +116,40 @@ def run_qwen_code(project: Path, model: ScriptedModel, run: str) -> subprocess.C
         "OPENAI_MODEL": "scripted",
         "NO_PROXY": "127.0.0.1",
     }
-    command = [
-        node(),
-        str(cli),
-        "--auth-type",
-        "openai",
-        "-p",
-        "Find out why test_total fails.",
-        "--approval-mode",
-        "yolo",
-    ]
-    return subprocess.run(
-        command,
+    asked = ["-p", "Find out why test_total fails.", "--approval-mode", "yolo", "--auth-type", "openai"]
+    return subprocess.Popen(
+        [node(), str(cli), *asked],
         cwd=project,
         env=environment,
-        capture_output=True,
         text=True,
-        timeout=200,
-        check=False,
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
+
+
+def finish_qwen_code(project: Path, model: ScriptedModel, run: str) -> str:
+    """Run the client to its end; what it printed."""
+    with start_qwen_code(project, model, run) as client:
+        said, complaints = client.communicate(timeout=200)
+    assert model.failure is None
+    assert client.returncode == 0, complaints
+    return said
 
 
 def test_the_words_people_use_find_the_tools_that_a_client_defers(project: Path) -> None:
     with ScriptedModel(searches()) as model:
-        finished = run_qwen_code(project, model, uuid.uuid4().hex)
+        said = finish_qwen_code(project, model, uuid.uuid4().hex)
 
-    assert model.failure is None
-    assert "All found." in finished.stdout
+    assert "All found." in said
 
 
 def test_qwen_code_finds_the_tools_by_name_and_debugs_a_failing_test(project: Path) -> None:
     run = uuid.uuid4().hex
     with ScriptedModel(debugging_session()) as model:
-        finished = run_qwen_code(project, model, run)
+        said = finish_qwen_code(project, model, run)
 
-    assert model.failure is None
-    assert finished.returncode == 0, finished.stderr
-    assert "overwrites result" in finished.stdout
+    assert "overwrites result" in said
     assert not any(name.startswith("mcp__pdb__") for name in model.offered_tools(0))
     answers = dict(
         zip(
@@ -152,5 +164,20 @@ def test_qwen_code_finds_the_tools_by_name_and_debugs_a_failing_test(project: Pa
     assert "result: 0 → 9" in answers["second_hit"]
     assert "price = 20" in answers["examine_locals"]
     assert "28" in answers["run_expression"]
-    _, alive = psutil.wait_procs(processes_of(run), timeout=5)
-    assert not alive, [process.cmdline() for process in alive]
+    assert_all_end(processes_of(run))
+
+
+def test_killing_the_client_in_the_middle_of_a_session_leaves_no_process(project: Path) -> None:
+    run = uuid.uuid4().hex
+    stopped, may_go_on = threading.Event(), threading.Event()
+    with (
+        ScriptedModel(interrupted_session(stopped, may_go_on)) as model,
+        start_qwen_code(project, model, run) as client,
+    ):
+        assert stopped.wait(timeout=60)
+        server_and_program = processes_of(run)
+        client.kill()
+        may_go_on.set()
+
+    assert len(server_and_program) >= 3, "server, reaper and program"
+    assert_all_end(server_and_program)
