@@ -91,6 +91,11 @@ class TrappedMeta(type):
         raise Tripped
 
 
+def odd_slots():
+    """Names of slots in an iterable whose class is hostile."""
+    return type.__call__(type.__call__(TrappedMeta, "Names", (list,), {}))
+
+
 def hostile_values():
     values = [trapped(object)()]
     for kind, content in [
@@ -111,8 +116,10 @@ def hostile_values():
         values.append(kind.__new__(trapped(kind), content))
         if kind in (list, dict, set, collections.deque, bytearray):
             kind.__init__(values[-1], content)
-    values.append(type.__call__(TrappedMeta("Odd", (), {})))
-    values.append(TrappedMeta("Odd", (), {}))
+    odd_class = TrappedMeta("Odd", (), {})
+    odd = type.__call__(odd_class)
+    values += [odd, odd_class, [odd], (odd,), {"a": odd}]
+    values.append(type("Holder", (), {"__slots__": odd_slots(), "shared": odd})())
     return values
 
 
@@ -127,7 +134,7 @@ def check_summaries_run_no_code_of_the_program():
         namespace = {"self": value, "other": value}
         snapshot(namespace)
         describe_locals(namespace)
-        for path in ("self", "self.x", "self[0]", "self['a']", "self[0:1]", "self.keys"):
+        for path in ("self", "self.x", "self[0]", "self['a']", "self[0:1]", "self.keys", "self.shared"):
             describe_value(namespace, {}, path, depth=3)
 
 

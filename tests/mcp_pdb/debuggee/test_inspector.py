@@ -181,6 +181,25 @@ def test_an_alias_of_an_attribute_is_named():
     assert by_name(page)["items"]["same_as"] == "self.items"
 
 
+def test_a_local_is_told_to_be_an_item_of_a_visible_container():
+    first, second = Pump(), Pump()
+    page = describe_locals({"pumps": [first, second], "by_name": {"b": second}, "pump": second})
+    assert by_name(page)["pump"]["same_as"] == "pumps[1]"
+    assert by_name(page)["by_name"]["same_as"] is None
+
+
+def test_machinery_is_not_opened_by_depth():
+    page = describe_value({"x": [logging.getLogger("app")]}, {}, "x", depth=3)
+    assert names_of(page) == ["[0]"]
+
+
+def test_entries_are_not_cut_short_to_fit_the_page():
+    rows = [{"number": number, "text": "t" * 40} for number in range(100)]
+    page = describe_value({"rows": rows}, {}, "rows", limit_chars=1000)
+    assert page["variables"][-1]["value"].endswith("'text': '" + "t" * 40 + "'}")
+    assert page["next_cursor"] == len(page["variables"])
+
+
 def test_a_namespace_that_is_the_program_s_own_mapping_is_not_asked():
     class Recording(dict[str, Any]):
         def __getitem__(self, key):

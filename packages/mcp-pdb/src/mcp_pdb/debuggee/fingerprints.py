@@ -99,7 +99,7 @@ class _Hasher:
             return self.array(array, value, depth)
         if is_library_class(cls, "pandas") and "_mgr" in (instance_dict(value) or {}):
             return self.items([block.values for block in value._mgr.blocks], 0, depth)
-        if is_library_class(cls, "torch") and loaded("torch", "Tensor") in class_mro(cls):
+        if is_library_class(cls, "torch") and issubclass(cls, loaded("torch", "Tensor")):
             return _tensor(value)
         if issubclass(cls, BaseException):
             return self.number(read_descriptor(BaseException, "args", value), depth + 1)

@@ -11,8 +11,17 @@ from types import FunctionType, MappingProxyType, ModuleType
 from .array_values import Word
 from .evaluation import DELETED, evaluate, plain_namespace, write_back
 from .exceptions import describe_exception
-from .library_values import telling_fields
-from .raw_fields import class_module, class_name, class_qualname, is_dunder, loaded, printable, steadily
+from .library_values import is_machinery, telling_fields
+from .raw_fields import (
+    class_module,
+    class_name,
+    class_qualname,
+    is_any_of,
+    is_dunder,
+    loaded,
+    printable,
+    steadily,
+)
 from .safe_repr import clip, fingerprint, summarize
 from .value_children import Child, children_of, heading_of
 from .value_path import Slice, Unresolved, resolve
@@ -45,6 +54,8 @@ _SNAPSHOT_NAMES = 200
 _PAGE_ITEMS = 200
 _NESTED_ITEMS = 20
 _NAME_CHARS = 100
+_REMEMBERED = 30
+_REMEMBERED_IN_ALL = 200
 _OVERHEAD = 8
 """Characters that a renderer adds to an entry: separators, parentheses, the line's end."""
 _ALIASED_TYPES_EXCLUDED = (str, int, float, complex, bytes, bool, type(None), tuple, frozenset, range)
@@ -91,14 +102,14 @@ def _value_page(value: Any, path: str, depth: int, cursor: int, limit_chars: int
     heading, text_cursor = heading_of(value, cursor, limit_chars)
     children, total = children_of(value, path, cursor, _PAGE_ITEMS)
     whole = value.owner if type(value) is Slice else value
-    page = _Page(limit_chars - len(heading), max(min(len(children), total - cursor), 1))
+    page = _Page(limit_chars - len(heading), max(min(len(children), total - cursor), 1), least=120)
     page.remember(path, whole)
     shown = 0
     for child in children:
         if not page.add(child.name, child.path, child.value, child.note):
             break
         shown += 1
-        if depth > 1:
+        if depth > 1 and not is_machinery(type(child.value)):
             _add_nested(page, child, child.name, depth - 1)
     following = cursor + shown
     return {
@@ -117,7 +128,7 @@ def _add_nested(page: _Page, parent: Child, name: str, depth: int) -> None:
         if not page.add(name + child.name, child.path if parent.path else "", child.value, child.note):
             break
         shown += 1
-        if depth > 1:
+        if depth > 1 and not is_machinery(type(child.value)):
             _add_nested(page, child, name + child.name, depth - 1)
     if shown < total:
         page.add(name, "", Word("… %d more, print_variable(%r)" % (total - shown, parent.path)))
@@ -259,11 +270,12 @@ def _page(entries: list[Entry], cursor: int, limit_chars: int) -> dict[str, Any]
 class _Page:
     """Entries gathered until the characters run out, knowing which objects were shown already."""
 
-    __slots__ = ("each", "room", "seen", "variables")
+    __slots__ = ("each", "inside", "room", "seen", "variables")
 
-    def __init__(self, limit_chars: int, expected: int) -> None:
+    def __init__(self, limit_chars: int, expected: int, least: int = 60) -> None:
         self.room = limit_chars
-        self.each = max(60, min(400, limit_chars // max(expected, 1) - 30))
+        self.inside = _REMEMBERED_IN_ALL
+        self.each = max(least, min(400, limit_chars // max(expected, 1) - 30))
         self.seen: dict[int, str] = {}
         self.variables: list[dict[str, Any]] = []
 
@@ -275,8 +287,7 @@ class _Page:
     def add(self, name: str, path: str, value: Any, note: str = "") -> bool:
         """Add an entry; False, and nothing added, when it does not fit."""
         name = clip(name, _NAME_CHARS)
-        limit = min(self.each, max(self.room - len(name) - 20, 20))
-        variable = _variable(name, path, value, limit)
+        variable = _variable(name, path, value, self._limit(name))
         if note:
             variable["value"] += " (%s)" % note
         first = self.remember(path or name, value)
@@ -286,7 +297,25 @@ class _Page:
             return False
         self.room -= size
         self.variables.append(variable)
+        self._remember_inside(path, value)
         return True
+
+    def _limit(self, name: str) -> int:
+        """What fits, for the first entry; later ones rather go to the next page than be cut short."""
+        return self.each if self.variables else min(self.each, max(self.room - len(name) - 20, 20))
+
+    def _remember_inside(self, path: str, value: Any) -> None:
+        """Note the items of a short list or dictionary, so that a local can be told to be one of them."""
+        kind = type(value)
+        if not path or self.inside <= 0 or not is_any_of(kind, (list, tuple, dict)):
+            return
+        if len(value) > _REMEMBERED:
+            return
+        self.inside -= len(value)
+        items = list(value.items()) if kind is dict else list(enumerate(value))
+        for key, item in items:
+            if is_any_of(type(key), (str, int)) and _can_be_aliased(item):
+                self.seen.setdefault(id(item), "%s[%r]" % (path, key))
 
 
 def _variable(name: str, path: str, value: Any, limit_chars: int) -> dict[str, Any]:

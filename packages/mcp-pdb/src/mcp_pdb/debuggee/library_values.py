@@ -59,7 +59,13 @@ def _test(walk: Walk, value: Any, cls: type, limit: int) -> str:
 def _named(walk: Walk, value: Any, cls: type, limit: int) -> str:
     """An object of machinery that is known by its name; what it holds would only distract."""
     name = (instance_dict(value) or {}).get("name", MISSING)
-    return "<%s%s>" % (class_name(cls), "" if name is MISSING else " " + walk.text(name, limit - 40))
+    room = max(limit - len(class_name(cls)) - 3, 8)
+    return "<%s%s>" % (class_name(cls), "" if name is MISSING else " " + walk.text(name, room))
+
+
+def is_machinery(cls: type) -> bool:
+    """True for types that are shown by their name only, and so not opened unasked."""
+    return any(_BY_NAME.get((class_module(base), class_name(base))) is _named for base in class_mro(cls))
 
 
 def _own_text(walk: Walk, value: Any, cls: type, limit: int) -> str | None:

@@ -24,7 +24,16 @@ _read_class_dict = type.__dict__["__dict__"].__get__
 _read_module_dict = type.__getattribute__(ModuleType, "__dict__")["__dict__"].__get__
 
 _ATTEMPTS = 8
+_C_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 MISSING: Any = type("Missing", (), {"__doc__": "No value: unset, deleted or not found."})()
+
+
+def is_any_of(cls: type, kinds: tuple[type, ...]) -> bool:
+    """Membership by identity: ``in`` would ask a metaclass's ``__eq__``."""
+    for kind in kinds:  # noqa: SIM110 - any() would cost a generator on the path of every value
+        if cls is kind:
+            return True
+    return False
 
 
 def class_name(cls: type) -> str:
@@ -83,7 +92,7 @@ def instance_dict(value: object) -> dict[Any, Any] | None:
     cls = type(value)
     for base in _read_mro(cls):
         descriptor = _read_class_dict(base).get("__dict__")
-        if type(descriptor) in (GetSetDescriptorType, MemberDescriptorType) and base is not type:
+        if is_any_of(type(descriptor), _C_DESCRIPTORS) and base is not type:
             try:
                 found = descriptor.__get__(value, cls)
             except (AttributeError, TypeError):
@@ -113,7 +122,7 @@ def _slot_names(namespace: Mapping[str, Any], cls: type) -> list[str]:
     written = namespace["__slots__"]
     if type(written) is str:
         written = (written,)
-    if type(written) not in (tuple, list) or any(type(name) is not str for name in written):
+    if not is_any_of(type(written), (tuple, list)) or any(type(name) is not str for name in written):
         return list(namespace)
     prefix = "_" + _read_name(cls).lstrip("_")
     return [prefix + name if name[:2] == "__" and name[-2:] != "__" else name for name in written]
@@ -142,7 +151,7 @@ def fields(value: object) -> list[tuple[str, Any]]:
 def read_descriptor(owner: type, name: str, value: object) -> Any:
     """The attribute that built-in ``owner`` defines, read past any override; MISSING if unset."""
     descriptor = _read_class_dict(owner).get(name)
-    if type(descriptor) not in (GetSetDescriptorType, MemberDescriptorType):
+    if not is_any_of(type(descriptor), _C_DESCRIPTORS):
         return MISSING
     try:
         return descriptor.__get__(value, type(value))

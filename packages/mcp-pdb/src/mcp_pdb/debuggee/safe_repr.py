@@ -26,7 +26,7 @@ __all__ = ["clip", "fingerprint", "summarize"]
 _MAX_DEPTH = 4
 _MAX_DIGITS_BITS = 14000
 """Beyond this Python 3.11+ refuses to turn an int into text (4300 digits)."""
-_PLAIN = (str, int, float, bool, bytes, type(None))
+_PLAIN = {id(kind) for kind in (str, int, float, bool, bytes, type(None))}
 _MANY = 2000
 
 
@@ -136,7 +136,7 @@ class Walk:
         shown: list[str] = []
         left = total
         for prefix, item in head:
-            allowance = min(room, max(room // min(left, 4), 24)) - len(prefix)
+            allowance = min(room, max(room // min(left, 3 if shown else 2), 24)) - len(prefix)
             text = prefix + (self.text(item, allowance) if allowance > 0 else "…")
             if len(text) > room:
                 break
@@ -188,7 +188,7 @@ def last_item(mapping: Any) -> tuple[Any, Any]:
 
 
 def _keys_are_plain(mapping: Any) -> bool:
-    return dict.__len__(mapping) <= _MANY and all(type(key) in _PLAIN for key in dict.keys(mapping))
+    return dict.__len__(mapping) <= _MANY and all(id(type(key)) in _PLAIN for key in dict.keys(mapping))
 
 
 def _collapsed(value: Any, cls: type) -> str:

@@ -24,6 +24,7 @@ from .raw_fields import (
     fields,
     find_in_class,
     instance_dict,
+    is_any_of,
     is_dunder,
     loaded,
     module_namespace,
@@ -32,6 +33,7 @@ from .raw_fields import (
 )
 from .safe_repr import built_in_base, clip, mapping_items, summarize
 from .value_path import Slice, slice_value
+from .values_by_type import is_python_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ _SUSPENDED = {
     id(CoroutineType): "cr_frame",
     id(AsyncGeneratorType): "ag_frame",
 }
+_NO_DATA = (FunctionType, GetSetDescriptorType, MemberDescriptorType, staticmethod, classmethod)
 _PATH_CHARS = 200
 _LITERAL_KEYS = {id(kind) for kind in (str, int, float, bool, bytes, type(None))}
 
@@ -259,7 +262,7 @@ def _object(value: Any, path: str) -> list[Child]:
         found.insert(0, Child(".args", path + ".args", arguments))
     seen = {name for name, _ in own}
     computed: list[str] = []
-    for base in class_mro(cls)[:-1]:
+    for base in filter(is_python_class, class_mro(cls)):
         for name, item in class_namespace(base).items():
             if name in seen or type(name) is not str or is_dunder(name) or name[:5] == "_abc_":
                 continue
@@ -277,6 +280,6 @@ def _object(value: Any, path: str) -> list[Child]:
 
 def _is_class_data(item: Any) -> bool:
     kind = type(item)
-    if kind in (FunctionType, GetSetDescriptorType, MemberDescriptorType, staticmethod, classmethod):
+    if is_any_of(kind, _NO_DATA):
         return False
     return find_in_class(kind, "__get__") is MISSING and not issubclass(kind, type)

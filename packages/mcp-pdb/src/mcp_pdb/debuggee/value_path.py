@@ -24,6 +24,7 @@ from .raw_fields import (
     fields,
     find_in_class,
     instance_dict,
+    is_any_of,
     loaded,
     module_namespace,
     slot_items,
@@ -170,7 +171,7 @@ def _own_attribute(value: Any, name: str) -> Any:
 def _class_attribute(value: Any, found: Any, name: str, path: str) -> Any:
     cls = type(value)
     kind = type(found)
-    if kind in (GetSetDescriptorType, MemberDescriptorType):
+    if is_any_of(kind, (GetSetDescriptorType, MemberDescriptorType)):
         try:
             return found.__get__(value, cls)
         except Exception:  # C code of a library
@@ -179,7 +180,7 @@ def _class_attribute(value: Any, found: Any, name: str, path: str) -> Any:
         return found.__get__(value, cls)
     if kind is FunctionType:
         return MethodType(found, value)
-    if kind in (staticmethod, classmethod):
+    if is_any_of(kind, (staticmethod, classmethod)):
         return found.__func__
     if find_in_class(kind, "__get__") is not MISSING:
         what = "a property" if issubclass(kind, property) else "computed by a %s" % class_name(kind)
