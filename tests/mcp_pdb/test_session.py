@@ -15,6 +15,17 @@ from tests.mcp_pdb.scripted_backend import ScriptedBackend, scripted
 pytestmark = pytest.mark.anyio
 
 
+SPIN = """
+    def spin():
+        number = 0
+        while True:
+            number += 1
+
+
+    spin()
+"""
+
+
 async def test_a_wait_that_runs_out_says_where_the_program_is_and_continue_goes_on_waiting(connect: Connect):
     async with connect() as debugging:
         await debugging.start(ASKING)
@@ -46,9 +57,8 @@ async def test_a_stop_that_happens_while_nobody_waits_is_told_to_the_next_one(co
         await debugging.done("add_breakpoint", at="program.py:6")
         await debugging.done("continue_execution", timeout_seconds=0)
         await debugging.done("send_input", text="yes\n")
-        text = await until(lambda: debugging.call("where_am_i"), "program.py:6")
+        text = await until(lambda: debugging.call("where_am_i"), "this happened while nobody waited")
         assert text.startswith("breakpoint 1: program.py:6")
-        assert "this happened while nobody waited; nothing was moved now" in text
         assert (await debugging.done("where_am_i")).startswith("#0 program.py:6")
 
 
@@ -80,7 +90,11 @@ async def test_moving_is_answered_busy_at_once_while_somebody_waits_and_looking_
         group.start_soon(keep, answers, debugging, "continue_execution")
         await until(lambda: debugging.call("where_am_i", all_threads=True), "in ask")
         with anyio.fail_after(1):
-            assert "busy: continue_execution" in await debugging.refused("step_over")
+            text = await debugging.refused("step_over")
+            assert text.startswith("busy: continue_execution has been waiting for 0.")
+            assert text.endswith(
+                "meanwhile: where_am_i(all_threads=true), pause_execution, add_breakpoint, read_output, stop_debugger"
+            )
             assert "busy: continue_execution" in await debugging.refused("continue_execution")
             assert "busy: continue_execution" in await debugging.refused("examine_locals")
             assert "program.py:6" in await debugging.done("add_breakpoint", at="program.py:6")
@@ -99,23 +113,26 @@ async def test_a_command_for_a_stopped_program_says_that_it_runs_and_what_to_do(
 
 
 async def test_pausing_gives_the_one_who_waits_the_same_stop(connect: Connect):
-    spin = """
-        def spin():
-            while True:
-                number = 1
-
-
-        spin()
-    """
     answers: list[str] = []
     async with connect() as debugging, anyio.create_task_group() as group:
-        await debugging.start(spin)
+        await debugging.start(SPIN)
         group.start_soon(keep, answers, debugging, "continue_execution")
         await until(lambda: debugging.call("where_am_i"), "running for")
         text = await debugging.done("pause_execution")
         assert text.startswith("paused: program.py:")
         assert "in spin" in text
     assert answers[0].startswith("paused: program.py:")
+
+
+async def test_without_pause_a_breakpoint_set_while_it_runs_stops_an_endless_loop(connect: Connect):
+    async with connect(toolset="default") as debugging:
+        await debugging.start(SPIN)
+        text = await debugging.done("continue_execution", timeout_seconds=0.3)
+        assert "add_breakpoint on a line above stops it there" in text
+        assert "pause_execution" not in text
+        await debugging.done("add_breakpoint", at="program.py:4")
+        text = await debugging.done("continue_execution")
+        assert "program.py:4 in spin" in text
 
 
 async def test_stopping_ends_a_wait_and_every_process(connect: Connect):
@@ -223,7 +240,8 @@ async def test_two_sessions_need_an_id_and_their_answers_carry_it(connect: Conne
     async with connect() as debugging:
         await debugging.start(LOOP)
         first = debugging.machine["session_id"]
-        await debugging.start(LOOP)
+        text = await debugging.start(LOOP)
+        assert f"also open: {first}; pass session_id, or stop_debugger what is not needed" in text
         second = debugging.machine["session_id"]
         text = await debugging.refused("step_over")
         assert "2 sessions are open, pass session_id" in text

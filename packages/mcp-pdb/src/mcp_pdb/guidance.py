@@ -7,7 +7,7 @@ stops there, all frames alive.
 2 Form a hypothesis, and stop where it can be refuted: add_breakpoint(at="file.py:62", condition=…), \
 continue_execution, step_over, step_into, step_out.
 3 Look: each stop says what changed; examine_locals, print_variable, where_am_i, run_expression for the rest.
-4 Fix the file, start_debugger again and see it pass. stop_debugger when done.
+4 Fix the file, stop_debugger, start_debugger again and see it pass.
 A program that hangs: where_am_i(all_threads=true) shows what each thread waits on.
 Values are short on purpose: open one by its path with print_variable."""
 
@@ -22,7 +22,7 @@ The test {test} fails. Find the cause with the debugger before changing anything
 1. start_debugger(target={test!r}, run=true) runs to the failure and stops there. Read the exception, then \
 examine_locals.
 2. Say in one sentence what you believe is wrong, and where that could be proved false.
-3. add_breakpoint there (a condition keeps it quiet), start_debugger again with run=true, and look: \
-step_over shows what changes, run_expression answers questions.
+3. stop_debugger, then start_debugger with breakpoints=[that place] and run=true, and look: step_over shows \
+what changes, run_expression answers questions.
 4. If the belief was wrong, go back to 2. If it holds, fix the code.
-5. start_debugger(target={test!r}, run=true) once more: it must exit with code 0. Then stop_debugger."""
+5. stop_debugger, then start_debugger(target={test!r}, run=true) once more: it must exit with code 0."""

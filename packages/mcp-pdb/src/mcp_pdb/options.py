@@ -25,7 +25,7 @@ class ServerOptions:
     max_sessions: int = 64
     idle_seconds: float = 1_800.0
     """A session that nobody asked about for this long is ended."""
-    launch_seconds: float = 45.0
+    launch_seconds: float = 30.0
     """A debuggee that has not connected after this long has failed."""
     budgets: Budgets = field(default_factory=Budgets)
 

@@ -38,7 +38,7 @@ class StartPlan:
     breakpoints: tuple[BreakpointSpec, ...] = ()
     run: bool = False
     """Go to the first hit instead of stopping at the entry."""
-    launch_seconds: float = 45.0
+    launch_seconds: float = 30.0
     roots: tuple[str, ...] = ()
     """Folders that breakpoints must lie in; empty allows any."""
 

@@ -145,7 +145,8 @@ def still_running(view: View, seconds: float, threads: Sequence[ThreadStack], ou
         ),
         _output_section(view, output),
     ]
-    closing = view.next(NEXT_WHILE_RUNNING)
+    also = "" if "pause_execution" in view.tools else "add_breakpoint on a line above stops it there"
+    closing = view.next(NEXT_WHILE_RUNNING, also)
     return compose(sections, view.budgets.stop, closing)
 
 

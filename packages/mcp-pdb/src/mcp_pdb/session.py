@@ -32,6 +32,15 @@ from mcp_pdb.records import (
 from mcp_pdb.render import OutputTail
 
 PROGRESS_SECONDS = 1.5
+SHORTEST_WAIT_SECONDS = 0.05
+MEANWHILE = (
+    "where_am_i(all_threads=true)",
+    "pause_execution",
+    "add_breakpoint",
+    "read_output",
+    "stop_debugger",
+)
+"""What works while somebody waits for the program."""
 PATIENCE_SECONDS = 0.25
 """How long a short engine call may queue behind another one."""
 LEAVING_SECONDS = 0.05
@@ -64,6 +73,18 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What every session of a server works with."""
+
+    tasks: TaskGroup
+    """Owns the programs."""
+    launcher: Launcher
+    make_backend: BackendFactory
+    tools: frozenset[str] = frozenset()
+    """The tools that the owners have; errors name no other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Mover:
     """The command that moves the program or waits for it."""
 
@@ -75,15 +96,12 @@ class _Mover:
 class Session:
     """One owner's program under debug, over as many runs as it is restarted."""
 
-    def __init__(
-        self, session_id: str, owner: str, tasks: TaskGroup, launcher: Launcher, make_backend: BackendFactory
-    ) -> None:
+    def __init__(self, session_id: str, owner: str, workshop: Workshop) -> None:
         self.id = session_id
         self.owner = owner
         self.last_used = anyio.current_time()
-        self._tasks = tasks
-        self._launcher = launcher
-        self._make_backend = make_backend
+        self._tools = workshop.tools
+        self._workshop = workshop
         self._run: ProgramRun | None = None
         self._engine_lock = anyio.Lock()
         self._engine_user = ""
@@ -116,21 +134,28 @@ class Session:
         return self.state in ENDED
 
     @property
+    def is_waited_for(self) -> bool:
+        """True while a command moves the program or waits for it."""
+        return self._mover is not None
+
+    @property
     def seconds_in_state(self) -> float:
         """For how long the present state has lasted."""
         return anyio.current_time() - self.run.since
 
     async def start(self, plan: StartPlan, wait: Wait) -> Outcome | StillRunning:
         """Launch and wait for the first stop or the end."""
-        run = ProgramRun(plan, self._launcher, self._make_backend)
+        run = ProgramRun(plan, self._workshop.launcher, self._workshop.make_backend)
         self._run = run
         self._shown_output = self._read_output = 0
+        deadline = anyio.current_time() + wait.seconds
         async with self._moving("start_debugger", "starting"):
-            self._tasks.start_soon(run.serve)
+            self._workshop.tasks.start_soon(run.serve)
             await run.ready.wait()
             if run.failure is not None:
                 raise run.failure
-            return await self._settled(wait)
+            left = deadline - anyio.current_time()
+            return await self._settled(replace(wait, seconds=max(left, SHORTEST_WAIT_SECONDS)))
 
     async def restart(self, plan: StartPlan, wait: Wait) -> Outcome | StillRunning:
         """End the present run and start another in the same session."""
@@ -165,7 +190,7 @@ class Session:
             for _ in range(count):
                 await self._send_resume(kind, until)
                 left = deadline - anyio.current_time()
-                result = await self._settled(replace(wait, seconds=max(left, 0.05)))
+                result = await self._settled(replace(wait, seconds=max(left, SHORTEST_WAIT_SECONDS)))
                 if not isinstance(result, Stopped):
                     return result
                 steps.append(result)
@@ -388,9 +413,9 @@ class Session:
     def _busy_text(self) -> str:
         mover = self._mover or _Mover(command="a command", since=anyio.current_time())
         seconds = anyio.current_time() - mover.since
+        meanwhile = [name for name in MEANWHILE if name.partition("(")[0] in self._tools]
         return (
-            f"busy: {mover.command} has been waiting for {seconds:.1f} s; where_am_i(all_threads=true), "
-            "pause_execution and stop_debugger work meanwhile"
+            f"busy: {mover.command} has been waiting for {seconds:.1f} s; meanwhile: {', '.join(meanwhile)}"
         )
 
 

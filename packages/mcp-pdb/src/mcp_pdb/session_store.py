@@ -10,13 +10,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
-from anyio.abc import TaskGroup
 
+from mcp_pdb.catalog import tools_of
 from mcp_pdb.engines import BackendFactory, create_backend
 from mcp_pdb.errors import SessionError
 from mcp_pdb.launcher import Launcher
 from mcp_pdb.options import ServerOptions
-from mcp_pdb.session import Session
+from mcp_pdb.session import Session, Workshop
 
 CLOSE_SECONDS = 10.0
 REMEMBERED_ENDINGS = 64
@@ -25,13 +25,9 @@ REMEMBERED_ENDINGS = 64
 class SessionStore:
     """The sessions of one server; lives in a task group that owns all their programs."""
 
-    def __init__(
-        self, options: ServerOptions, launcher: Launcher, make_backend: BackendFactory, tasks: TaskGroup
-    ) -> None:
+    def __init__(self, options: ServerOptions, workshop: Workshop) -> None:
         self.options = options
-        self._launcher = launcher
-        self._make_backend = make_backend
-        self._tasks = tasks
+        self._workshop = workshop
         self._sessions: dict[str, Session] = {}
         self._endings: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -39,9 +35,7 @@ class SessionStore:
         """A new session without a program. Raises SessionError when there are too many."""
         if len(self._sessions) >= self.options.max_sessions:
             self._drop_oldest_finished()
-        session = Session(
-            f"dbg-{secrets.token_urlsafe(6)}", owner, self._tasks, self._launcher, self._make_backend
-        )
+        session = Session(f"dbg-{secrets.token_urlsafe(6)}", owner, self._workshop)
         self._sessions[session.id] = session
         return session
 
@@ -76,7 +70,9 @@ class SessionStore:
         while True:
             now = anyio.current_time()
             for session in list(self._sessions.values()):
-                if now - session.last_used >= idle_seconds:
+                if session.is_waited_for:
+                    session.last_used = now
+                elif now - session.last_used >= idle_seconds:
                     await self.close(session, f"it was idle for {_minutes(idle_seconds)}")
             oldest = min((session.last_used for session in self._sessions.values()), default=now)
             await anyio.sleep(max(oldest + idle_seconds - anyio.current_time(), min(idle_seconds / 4, 5.0)))
@@ -112,7 +108,7 @@ class SessionStore:
                 "stop_debugger ends one"
             )
         oldest = min(finished, key=lambda session: session.last_used)
-        self._tasks.start_soon(self.close, oldest, "it had ended and its place was needed")
+        self._workshop.tasks.start_soon(self.close, oldest, "it had ended and its place was needed")
 
 
 @asynccontextmanager
@@ -121,7 +117,9 @@ async def open_store(
 ) -> AsyncGenerator[SessionStore]:
     """A store whose sessions all end with the block."""
     async with anyio.create_task_group() as tasks:
-        store = SessionStore(options, launcher, make_backend, tasks)
+        tools = frozenset(spec.name for spec in tools_of(options.toolset))
+        workshop = Workshop(tasks=tasks, launcher=launcher, make_backend=make_backend, tools=tools)
+        store = SessionStore(options, workshop)
         tasks.start_soon(store.sweep)
         try:
             yield store

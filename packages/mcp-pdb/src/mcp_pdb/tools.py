@@ -58,6 +58,13 @@ def opening(call: Call, session: Session) -> tuple[str, ...]:
     lines = start_lines(session.id, run.plan.target, run.backend.facts)
     lines.extend(breakpoint_line(view, bound) for _, bound in run.breakpoints.values())
     lines.extend(run.refused)
+    others = [
+        other.id for other in call.store.of_owner(call.owner) if other is not session and not other.is_over
+    ]
+    if others:
+        lines.append(
+            f"also open: {', '.join(others[:5])}; pass session_id, or stop_debugger what is not needed"
+        )
     if run.refused and run.plan.run:
         lines.append("so it was not run on: stopped at the start instead")
     return tuple(lines)
@@ -174,9 +181,13 @@ async def run_expression(call: Call) -> Answer:
 async def stop_debugger(call: Call) -> Answer:
     """End the session and its program."""
     session = call.session()
-    was_over = session.is_over
+    if session.is_over:
+        what = "its program had ended before"
+    elif session.run.plan.target.kind == "attach":
+        what = "detached; the process goes on"
+    else:
+        what = "its program and everything it started are gone"
     await call.store.close(session, "stop_debugger ended it")
-    what = "its program had ended before" if was_over else "its program and everything it started are gone"
     return Answer(text=f"session {session.id} closed; {what}")
 
 
