@@ -352,6 +352,18 @@ def test_what_would_break_debugging_is_switched_off_and_said(plugin_project):
     assert left == {"pytest.ini", "test_suite.py"}
 
 
+@pytest.mark.parametrize(
+    "options", ["-n2", "--numprocesses=2", "--dist=load --tx=2*popen", "-d --tx 2*popen"]
+)
+def test_workers_are_switched_off_however_they_are_asked_for(plugin_project, options):
+    plugin_project.write("pytest.ini", f"[pytest]\naddopts = {options}\n")
+    source = "import os\n\n\ndef test_a():\n    assert 'PYTEST_XDIST_WORKER' not in os.environ\n"
+    plugin_project.write("test_a.py", source)
+    run = plugin_project.run("pytest", "test_a.py")
+    assert run.outcomes == {"test_a": "passed"}
+    assert "pytest-xdist's workers" in run.notes("switched_off")[0][0]
+
+
 def test_nothing_is_said_to_be_off_that_was_not_on(any_project):
     any_project.write("test_a.py", "def test_a():\n    pass\n")
     run = any_project.run("pytest", "test_a.py")
@@ -452,6 +464,8 @@ def test_a_failure_of_a_class_fixture_of_unittest_is_stopped_at(any_project):
     [
         ("test_sums.Sums.test_right", [], ["test_right"]),
         ("test_sums.Sums", ["-k", "wrong"], ["test_wrong"]),
+        ("discover", ["-p", "*_sums.py", "-k", "wrong"], ["test_wrong"]),
+        ("", ["-k", "right"], ["test_right"]),
         ("test_sums.py", ["-k", "right"], ["test_right"]),
         ("test_sums.py::Sums::test_right", [], ["test_right"]),
         ("test_sums.Sums.test_wrong\ntest_sums.Sums.test_right", ["-b"], ["test_wrong", "test_right"]),

@@ -128,6 +128,7 @@ class Plugin:
         option = config.option
         if self._given("-n", "--numprocesses", "--dist", "--tx", "-d"):
             self._switched_off("pytest-xdist's workers (-n): tests run in this process, one after the other")
+            option.dist, option.tx = "no", []
         if self._given("--cov"):
             self._switched_off("coverage (--cov): it needs the same tracing as a debugger")
         self._disable(

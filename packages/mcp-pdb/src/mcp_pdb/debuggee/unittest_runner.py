@@ -28,7 +28,7 @@ def run(spec, hooks):
     reporter = Reporter(spec, hooks)
     hooks.begin()
     program = _program_class(reporter)
-    argv = ["python -m unittest", *arguments, *asked]
+    argv = ["python -m unittest", *asked, *arguments]
     _, error = run_target.call(lambda: program(module=None, argv=argv))
     if error is not None and not isinstance(error, SystemExit):
         reporter.note_broken(error)
