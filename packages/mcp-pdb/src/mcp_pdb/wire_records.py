@@ -60,7 +60,9 @@ def exception_of(fields: Fields | None) -> RaisedException | None:
 def stopped_of(event: Fields) -> Stopped:
     """A stop from its event."""
     notes = tuple(event.get("notes") or ())
-    changes = changes_of(event.get("watch") or []) + changes_of(event["changes"])
+    watched = changes_of(event.get("watch") or [])
+    names = {change.name for change in watched}
+    changes = watched + tuple(change for change in changes_of(event["changes"]) if change.name not in names)
     where = location_of(event.get("watch_line"))
     if where is not None:
         notes += (f"The change was made by line {where.line} in {where.function}.",)

@@ -47,8 +47,8 @@ class Agent:
         self.pid = os.getpid()
         self.table = BreakpointTable()
         self.tracer = _make_tracer(self)
-        self.watchdog = Watchdog(get_ident())
         self.ignored = set()
+        self.watchdog = Watchdog(get_ident(), self.ignored)
         self.logs = []
         self.spec = {}
         self._inbox = SimpleQueue()
@@ -284,6 +284,7 @@ class Agent:
             step = Step(kind, stopped.top, stopped.ident, movement.get("all_code", False))
         elif self._watches:
             step = Step("watch", stopped.top, stopped.ident)
+            step.previous = (stopped.top.f_code, stopped.top.f_lineno)
         self.tracer.move(step, stopped.top)
 
     def _run_until(self, file, line):
@@ -433,10 +434,7 @@ class Agent:
 
     def _on_threads(self):
         flush_output()
-        skip = set(self.ignored)
-        if self.watchdog.ident is not None:
-            skip.add(self.watchdog.ident)
-        return stacks.thread_stacks(skip) + stacks.task_stacks()
+        return stacks.thread_stacks(set(self.ignored)) + stacks.task_stacks()
 
     def _on_flush(self):
         flush_output()

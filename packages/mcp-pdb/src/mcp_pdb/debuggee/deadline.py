@@ -35,10 +35,14 @@ class _Running:
 
 
 class Watchdog:
-    """One thread that watches over whatever runs under a deadline."""
+    """One thread that watches over whatever runs under a deadline.
 
-    def __init__(self, main_ident):
+    Its ident joins ``own_idents`` when it starts.
+    """
+
+    def __init__(self, main_ident, own_idents=None):
         self._main_ident = main_ident
+        self._own_idents = set() if own_idents is None else own_idents
         self._lock = allocate_lock()
         self._wake = allocate_lock()
         self._wake.acquire()
@@ -92,6 +96,7 @@ class Watchdog:
     def _start(self):
         if self.ident is None:
             self.ident = start_new_thread(self._watch, ())
+            self._own_idents.add(self.ident)
 
     def _arm_signal(self, ident):
         if ident != self._main_ident or _SIGNAL is None:
