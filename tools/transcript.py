@@ -19,7 +19,7 @@ from mcp.types import TextContent
 from mcp_pdb.client import open_debugger
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = ROOT / "tests" / "programs" / "cart"
+EXAMPLES = ROOT / "tests" / "programs"
 
 Calls = tuple[tuple[str, dict[str, Any]], ...]
 
@@ -41,22 +41,32 @@ BLOCKS: dict[str, Calls] = {
         ("run_expression", {"code": "sum(p - discount for p in prices)"}),
     ),
 }
+HANG: dict[str, Calls] = {
+    "hang": (
+        ("start_debugger", {"target": "test_ledger.py::test_close_day", "run": True, "timeout_seconds": 2}),
+    ),
+}
+SESSIONS = (("cart", BLOCKS), ("deadlock", HANG))
+"""Each with its example's folder; every one begins without a session."""
 BLOCK = re.compile(r"(<!-- transcript: (\w+) -->\n).*?(<!-- /transcript -->)", flags=re.DOTALL)
 
 
 def transcripts() -> dict[str, str]:
     """What every block looks like, by name."""
-    with tempfile.TemporaryDirectory() as folder:
-        project = shutil.copytree(EXAMPLE, Path(folder).resolve() / "shop")
-        return anyio.run(debugged, project)
+    found: dict[str, str] = {}
+    for example, blocks in SESSIONS:
+        with tempfile.TemporaryDirectory() as folder:
+            project = shutil.copytree(EXAMPLES / example, Path(folder).resolve() / "shop")
+            found |= anyio.run(debugged, project, blocks)
+    return found
 
 
-async def debugged(project: Path) -> dict[str, str]:
+async def debugged(project: Path, blocks: dict[str, Calls]) -> dict[str, str]:
     """The blocks, asked one after the other of one server."""
     async with open_debugger() as client:
         return {
             name: "\n\n".join([await asked(client, project, *call) for call in calls])
-            for name, calls in BLOCKS.items()
+            for name, calls in blocks.items()
         }
 
 
@@ -81,6 +91,7 @@ def settled(text: str, project: Path) -> str:
         (r"pid \d+", "pid 4242"),
         (r"Python 3\.\d+\.\d+ \([^)]*\)", "Python 3.12.7 (.venv of the project)"),
         (r"in \d+\.\d+s", "in 0.05s"),
+        (r"after \d+\.\d s", "after 2.0 s"),
     ):
         text = re.sub(pattern, replacement, text)
     return text
