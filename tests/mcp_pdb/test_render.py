@@ -106,6 +106,11 @@ DEADLOCK = (
         ),
         waits_on="a lock held by thread 'worker-2'",
     ),
+    ThreadStack(
+        ident=4,
+        name="Finalizer",
+        frames=(Frame(index=0, location=replace(CALLER, file="/usr/lib/x.py"), source="x", is_user=False),),
+    ),
     ThreadStack(ident=3, name="Task-7", kind="task", frames=(), waits_on="asyncio.sleep(3600)"),
 )
 
@@ -234,6 +239,7 @@ TEXTS = {
     "ended": ended,
     "signalled": lambda: exit_report(VIEW, Exited(code=None, signal="SIGKILL"), OutputTail()),
     "still_running": lambda: still_running(ALL, 20.02, DEADLOCK, OutputTail()),
+    "pause_pending": lambda: still_running(ALL, 20.02, DEADLOCK, OutputTail(), pause_pending=True),
     "threads": lambda: threads_report(VIEW, DEADLOCK),
     "locals": names,
     "value": value,

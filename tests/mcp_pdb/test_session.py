@@ -93,7 +93,8 @@ async def test_moving_is_answered_busy_at_once_while_somebody_waits_and_looking_
             text = await debugging.refused("step_over")
             assert text.startswith("busy: continue_execution has been waiting for 0.")
             assert text.endswith(
-                "meanwhile: where_am_i(all_threads=true), pause_execution, add_breakpoint, read_output, stop_debugger"
+                "meanwhile: where_am_i(all_threads=true), pause_execution, add_breakpoint, read_output, "
+                "stop_debugger"
             )
             assert "busy: continue_execution" in await debugging.refused("continue_execution")
             assert "busy: continue_execution" in await debugging.refused("examine_locals")
@@ -122,6 +123,43 @@ async def test_pausing_gives_the_one_who_waits_the_same_stop(connect: Connect):
         assert text.startswith("paused: program.py:")
         assert "in spin" in text
     assert answers[0].startswith("paused: program.py:")
+
+
+async def test_a_pause_that_cannot_come_says_what_every_thread_waits_on(connect: Connect):
+    blocked = """
+        import threading
+
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+    """
+    async with connect() as debugging:
+        await debugging.start(blocked)
+        await debugging.done("continue_execution", timeout_seconds=0.2)
+        text = await debugging.done("pause_execution")
+        assert text.startswith("cannot pause yet: no thread is running Python code")
+        assert "program.py:5 in <module> | lock.acquire()" in text
+
+
+async def test_after_a_failure_stepping_says_why_it_cannot_and_continuing_goes_on(connect: Connect):
+    failing = """
+        def divide(number):
+            return 1 / number
+
+
+        try:
+            divide(0)
+        finally:
+            print("after")
+    """
+    async with connect() as debugging:
+        text = await debugging.start(failing, run=True)
+        assert "raised: ZeroDivisionError: division by zero" in text
+        assert "next: examine_locals, where_am_i, run_expression, continue_execution" in text
+        for tool in ("step_over", "step_into", "step_out"):
+            assert f"{tool} is not possible: the exception has already left" in await debugging.refused(tool)
+        assert "number = 0" in await debugging.done("examine_locals")
+        assert "exited with code 1" in await debugging.done("continue_execution")
 
 
 async def test_without_pause_a_breakpoint_set_while_it_runs_stops_an_endless_loop(connect: Connect):

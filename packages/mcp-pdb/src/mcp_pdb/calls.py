@@ -73,8 +73,11 @@ class Call:
                 text = stop_report(view, result, output, opening=opening)
             case Exited():
                 text = exit_report(view, result, output, opening=opening)
-            case StillRunning(seconds=seconds, threads=threads):
-                text = "\n".join((*opening, still_running(view, seconds, threads, output)))
+            case StillRunning():
+                report = still_running(
+                    view, result.seconds, result.threads, output, pause_pending=result.pause_pending
+                )
+                text = "\n".join((*opening, report))
         return Answer(text=text, session=session)
 
     def repeat(self, session: Session) -> Answer:

@@ -136,10 +136,20 @@ def ending(exited: Exited) -> str:
     return f"the program exited with code {exited.code}"
 
 
-def still_running(view: View, seconds: float, threads: Sequence[ThreadStack], output: OutputTail) -> str:
+def still_running(
+    view: View,
+    seconds: float,
+    threads: Sequence[ThreadStack],
+    output: OutputTail,
+    *,
+    pause_pending: bool = False,
+) -> str:
     """A wait that ran out: where every thread is, and what it waits on."""
+    headline = f"still running after {_duration(seconds)}; nothing was interrupted"
+    if pause_pending:
+        headline = "cannot pause yet: no thread is running Python code; it stops as soon as one does"
     sections = [
-        Section(lines=(f"still running after {_duration(seconds)}; nothing was interrupted",), limit=200),
+        Section(lines=(headline,), limit=200),
         Section(
             lines=tuple(thread_lines(view, threads, 4)), limit=view.budgets.stop - 450, more="more lines"
         ),
@@ -151,21 +161,28 @@ def still_running(view: View, seconds: float, threads: Sequence[ThreadStack], ou
 
 
 def thread_lines(view: View, threads: Sequence[ThreadStack], limit_frames: int) -> list[str]:
-    """Each thread or task with what it waits on and its innermost frames in user code."""
+    """Each thread or task in user code, what it waits on and its innermost frames; the others by name."""
+    in_user_code = [thread for thread in threads if _is_in_user_code(thread)]
+    others = [thread.name for thread in threads if not _is_in_user_code(thread)]
     lines: list[str] = []
-    for thread in threads:
+    for thread in sorted(in_user_code, key=lambda thread: not thread.is_current):
         mark = " (current)" if thread.is_current else ""
         waits = f": waits on {clip_line(thread.waits_on, 160)}" if thread.waits_on else ""
-        lines.append(f"{thread.kind} {thread.name}{mark}{waits}")
+        lines.append(f"{thread.kind} {clip_line(thread.name, 80)}{mark}{waits}")
         user = [frame for frame in thread.frames if frame.is_user]
-        shown = (user or list(thread.frames))[:limit_frames]
+        shown = user[:limit_frames]
         lines.extend(
             frame_line(view, frame.location, frame.source, repeated=frame.repeated) for frame in shown
         )
-        left = len(user or thread.frames) - len(shown)
-        if left > 0:
-            lines.append(f"    {left} more frames")
+        if len(user) > len(shown):
+            lines.append(f"    {len(user) - len(shown)} more frames")
+    if others:
+        lines.append(clip_line(f"outside user code: {', '.join(others)}", 200))
     return lines or ["no thread is in user code"]
+
+
+def _is_in_user_code(thread: ThreadStack) -> bool:
+    return thread.kind == "task" or any(frame.is_user for frame in thread.frames)
 
 
 def frame_line(

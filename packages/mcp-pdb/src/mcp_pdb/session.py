@@ -62,6 +62,8 @@ class StillRunning:
     seconds: float
     """For how long the program has been running."""
     threads: tuple[ThreadStack, ...]
+    pause_pending: bool = False
+    """True when it was asked to pause and no thread has run Python code since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +186,7 @@ class Session:
         """
         if (news := self.take_news()) is not None:
             return news
+        self._check_can_step(command, kind)
         deadline = anyio.current_time() + wait.seconds
         steps: list[Stopped] = []
         async with self._moving(command, "stopped"):
@@ -223,8 +226,9 @@ class Session:
         if (news := self.take_news()) is not None:
             return news
         self.require("pause_execution", "running")
-        await self.run.backend.pause()
-        return await self._settled(Wait(seconds=PAUSE_SECONDS))
+        stops = await self.run.backend.pause()
+        result = await self._settled(Wait(seconds=PAUSE_SECONDS if stops else 0))
+        return replace(result, pause_pending=True) if isinstance(result, StillRunning) else result
 
     async def threads(self) -> tuple[ThreadStack, ...]:
         """Every thread and task, whatever the program is doing."""
@@ -339,6 +343,14 @@ class Session:
         if cursor is None:
             self._read_output = next_cursor
         return text, next_cursor, omitted
+
+    def _check_can_step(self, command: str, kind: ResumeKind) -> None:
+        outcome = self.outcome
+        if kind != "continue" and isinstance(outcome, Stopped) and not outcome.can_step:
+            raise StateError(
+                f"{command} is not possible: the exception has already left this frame, so it has no next line; "
+                "examine_locals, where_am_i and run_expression work, continue_execution goes on after it"
+            )
 
     async def _send_resume(self, kind: ResumeKind, until: tuple[str, int] | None) -> None:
         run = self.run
