@@ -1,11 +1,14 @@
 """Where breakpoints go: lines, pieces of lines, functions."""
 
+import argparse
+import contextlib
 import json
 import linecache
+import subprocess
 from pathlib import Path
 
 import pytest
-from mcp_pdb.debuggee import run_target, source_lines
+from mcp_pdb.debuggee import run_target, source_lines, source_map
 
 from tests.mcp_pdb.debuggee.conftest import ROOT
 
@@ -175,6 +178,21 @@ def test_a_breakpoint_fires_before_the_rest_of_its_statement_runs(any_project):
     told = json.loads(any_project.plain(str(driver), str(Path(run_target.__file__).parent), path).stdout)
     statement = [line for line in told["run"] if line >= 5]
     assert {place["line"] for place in told["bindings"][4:10]} == {statement[0]} == {6}
+
+
+@pytest.mark.parametrize("module", [argparse, contextlib, subprocess])
+def test_every_line_of_a_real_module_is_bound_to_code_once_and_for_all(module):
+    path = str(Path(module.__file__).resolve())
+    source = source_map.load(path)
+    code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+    lines_with_code = {line for each in source_map._all_codes(code) for line in source_map.line_starts(each)}
+    for line in range(1, len(source.lines) + 1):
+        place = source_lines.resolve_line(path, line)
+        assert place["line"] in lines_with_code
+        assert (place["moved"] is None) == (place["line"] == line)
+        again = source_lines.resolve_line(path, place["line"])
+        if not place["text"].startswith(("def ", "@")):  # the statement that makes an inner function
+            assert (again["line"], again["moved"]) == (place["line"], None)
 
 
 def test_the_last_lines_of_a_file_are_answered_with_its_last_executable_line(project):
