@@ -188,6 +188,7 @@ def loop():
 functions = [first, second, reenter, sleeper, getter, putter, simple_getter, notified, counted, party]
 functions += [joiner, promised, receiver, parent, reader, busy, loop]
 threads = {}
+TASKS = {"awaiting", "iterating", "holder", "waiter", "queued", "evented", "following", "forever"}
 
 
 def start_threads():
@@ -199,13 +200,17 @@ def start_threads():
 
 
 def snapshot(stacks):
-    """What is told once every thread but the busy one waits, which takes a moment."""
-    deadline = time.monotonic() + 20
-    while True:
+    """What is told once every thread but the busy one waits, and goes on waiting for the same."""
+    waiting = {function.__name__ for function in functions} - {"busy"} | {"recurse", *TASKS}
+    deadline = time.monotonic() + 30
+    before, unchanged = {}, 0
+    while unchanged < 10 and time.monotonic() < deadline:
         told = {entry["name"]: entry for entry in stacks.thread_stacks() + stacks.task_stacks()}
-        waiting = [name for name, entry in told.items() if entry["waits_on"] and "%" not in name]
-        if len(waiting) >= len(functions) + 8 or time.monotonic() > deadline:
-            return told
+        reasons = {name: told[name]["waits_on"] for name in waiting if name in told}
+        settled = len(reasons) == len(waiting) and all(reasons.values()) and "lock" in reasons["first"]
+        unchanged = unchanged + 1 if settled and reasons == before else 0
+        before = reasons
+    return told
 
 
 def main():
