@@ -78,14 +78,16 @@ class Debugging:
         assert self.last is not None
         return (self.last.meta or {})["mcp-pdb"]
 
-    def write(self, name: str, source: str) -> Path:
-        path = self.folder / name
-        path.write_text(textwrap.dedent(source).lstrip("\n"), encoding="utf-8")
-        return path
+    def write(self, name: str, source: str) -> None:
+        write_program(self.folder, source, name)
 
     async def start(self, source: str = LOOP, **arguments: object) -> str:
         self.write("program.py", source)
         return await self.done("start_debugger", target="program.py", cwd=str(self.folder), **arguments)
+
+
+def write_program(folder: Path, source: str, name: str = "program.py") -> None:
+    (folder / name).write_text(textwrap.dedent(source).lstrip("\n"), encoding="utf-8")
 
 
 Connect = Callable[..., AbstractAsyncContextManager[Debugging]]

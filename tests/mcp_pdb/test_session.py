@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp_pdb.records import Change, Location, Stopped
-from mcp_pdb.session import combine_steps, merge_changes
+from mcp_pdb.steps import combine_steps, merge_changes
 
 from tests.mcp_pdb.conftest import ASKING, LOOP, Connect, Debugging, processes_in, until_gone
 from tests.mcp_pdb.scripted_backend import ScriptedBackend, scripted

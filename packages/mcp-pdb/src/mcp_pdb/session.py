@@ -22,7 +22,6 @@ from mcp_pdb.program_run import ENDED, ProgramRun, StartPlan, State
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
-    Change,
     Outcome,
     ResumeKind,
     Stopped,
@@ -30,6 +29,7 @@ from mcp_pdb.records import (
     TraceTable,
 )
 from mcp_pdb.render import OutputTail
+from mcp_pdb.steps import combine_steps
 
 PROGRESS_SECONDS = 1.5
 SHORTEST_WAIT_SECONDS = 0.05
@@ -348,7 +348,7 @@ class Session:
         outcome = self.outcome
         if kind != "continue" and isinstance(outcome, Stopped) and not outcome.can_step:
             raise StateError(
-                f"{command} is not possible: the exception has already left this frame, so it has no next line; "
+                f"{command} is not possible: the exception has already left this frame, so no line is next; "
                 "examine_locals, where_am_i and run_expression work, continue_execution goes on after it"
             )
 
@@ -429,29 +429,3 @@ class Session:
         return (
             f"busy: {mover.command} has been waiting for {seconds:.1f} s; meanwhile: {', '.join(meanwhile)}"
         )
-
-
-def combine_steps(steps: list[Stopped], asked: int) -> Stopped:
-    """The last of several steps, with what changed over all of those in its frame."""
-    last = steps[-1]
-    if len(steps) == 1 and asked == 1:
-        return last
-    same_frame = [
-        step
-        for step in steps
-        if (step.location.file, step.location.function, step.depth)
-        == (last.location.file, last.location.function, last.depth)
-    ]
-    notes = last.notes
-    if len(steps) < asked:
-        notes = (*notes, f"stopped after {len(steps)} of {asked} steps")
-    return replace(last, changes=merge_changes([step.changes for step in same_frame]), notes=notes)
-
-
-def merge_changes(batches: list[tuple[Change, ...]]) -> tuple[Change, ...]:
-    """Changes over several stops: the first old value and the last new one of each name."""
-    merged: dict[str, Change] = {}
-    for change in (change for batch in batches for change in batch):
-        first = merged.get(change.name)
-        merged[change.name] = change if first is None else replace(change, old=first.old)
-    return tuple(change for change in merged.values() if change.old is not None or change.new is not None)
