@@ -13,7 +13,9 @@ import sys
 from _thread import get_ident
 
 from . import user_code
-from .tracing import Tracer, is_own_code, real_gettrace, real_settrace
+from .code_registry import is_own_code
+from .shared_settrace import real_gettrace, real_settrace
+from .tracing import Tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

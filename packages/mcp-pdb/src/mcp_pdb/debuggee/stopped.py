@@ -7,8 +7,8 @@ innermost visible one; frames of libraries are left out unless no other exist.
 from __future__ import annotations
 
 from . import inspector, pdb_commands, source_lines, user_code
+from .code_registry import is_own_code
 from .deadline import Deadline
-from .tracing import is_own_code
 
 _MAX_FRAMES = 5000
 _SUMMARY_CHARS = 200

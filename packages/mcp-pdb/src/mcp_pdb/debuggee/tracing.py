@@ -12,21 +12,20 @@ watch, stop for a breakpoint.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from _thread import get_ident
 
 from . import user_code
+from .code_registry import CodeRegistry, code_lines, is_own_code
+from .shared_settrace import Shared, real_gettrace, real_settrace, share_settrace
+from .suspending import COROUTINE, is_resumed, is_suspending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NOT_RAISED = (StopIteration, StopAsyncIteration, GeneratorExit)
-_SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, asynchronous generator
-_COROUTINE = 0x80
 
 
 class Step:
@@ -54,50 +53,6 @@ class Step:
         self.returned = None
         self.exception = None
         self.previous = None
-
-
-class CodeRegistry:
-    """Which code objects the program has run, by file."""
-
-    def __init__(self):
-        self.by_file = {}
-        self.calls = {}
-        self._qualnames = {}
-
-    def add(self, code):
-        """Note a code object that runs for the first time; returns its canonical file."""
-        file = user_code.canonical(code.co_filename)
-        self.by_file.setdefault(file, {})[id(code)] = code
-        if not hasattr(code, "co_qualname"):
-            self._name_inner(code, "" if code.co_name == "<module>" else code.co_name + ".<locals>.")
-        return file
-
-    def _name_inner(self, code, prefix):
-        for constant in code.co_consts:
-            if hasattr(constant, "co_code") and id(constant) not in self._qualnames:
-                name = prefix + constant.co_name
-                self._qualnames[id(constant)] = (name, constant)
-                is_function = constant.co_flags & 0x2
-                self._name_inner(constant, name + (".<locals>." if is_function else "."))
-
-    def qualname(self, code):
-        """The qualified name of a code object's function."""
-        name = getattr(code, "co_qualname", None)
-        if name is None:
-            name = self._qualnames.get(id(code), (code.co_name,))[0]
-        return name.replace(".<locals>", "")
-
-    def functions_run(self, file):
-        """Names of the functions of a file that ran, or None when it was never imported."""
-        codes = self.by_file.get(file)
-        if codes is None:
-            return None
-        return [self.qualname(code) for code in codes.values()]
-
-    def calls_of(self, file, function):
-        """How often a function was called, as far as that was counted."""
-        codes = self.by_file.get(file) or {}
-        return sum(self.calls.get(key, 0) for key, code in codes.items() if self.qualname(code) == function)
 
 
 class Tracer:
@@ -163,7 +118,7 @@ class Tracer:
         return self.on_call
 
     def _set_trace(self, function):
-        if not isinstance(real_gettrace(), _Shared):
+        if not isinstance(real_gettrace(), Shared):
             real_settrace(function)
 
     # -- what changed ---------------------------------------------------------------
@@ -360,7 +315,7 @@ class Tracer:
                 self._trace_caller(frame, step)
             return
         suspends = step.exception is None and is_suspending(frame)
-        if suspends and (step.kind != "out" or frame.f_code.co_flags & _COROUTINE):
+        if suspends and (step.kind != "out" or frame.f_code.co_flags & COROUTINE):
             if step.kind == "into":
                 self._trace_caller(frame, step)
             return
@@ -431,105 +386,3 @@ class Tracer:
 
     def _disarm_all_threads(self):
         """Local trace functions left on frames answer every event with nothing to do."""
-
-
-def is_own_code(filename):
-    """Whether this is code of the debugger itself."""
-    return filename.startswith(_OWN_FOLDER)
-
-
-def code_lines(code):
-    """The line numbers at which a code object has line events."""
-    lines = getattr(code, "co_lines", None)
-    if lines is not None:
-        return {line for _, _, line in lines() if line}
-    from dis import findlinestarts  # only before 3.10, where co_lines is missing
-
-    return {line for _, line in findlinestarts(code)}
-
-
-def is_suspending(frame):
-    """Whether a "return" event is a yield or an await, not a return."""
-    code = frame.f_code
-    if not code.co_flags & _SUSPENDS or frame.f_lasti < 0:
-        return False
-    opcodes = code.co_code[frame.f_lasti :: 2]
-    if opcodes[0] in _suspending_opcodes():
-        return True
-    # Before 3.11 a frame that awaits stands on the instruction before its YIELD_FROM.
-    return sys.version_info < (3, 11) and len(opcodes) > 1 and opcodes[1] in _suspending_opcodes()
-
-
-def is_resumed(frame):
-    """Whether a "call" event is a generator or coroutine going on, not starting."""
-    code = frame.f_code
-    if not code.co_flags & _SUSPENDS or frame.f_lasti < 0:
-        return False
-    if sys.version_info < (3, 11):
-        return True
-    return bool(code.co_code[frame.f_lasti + 1] & 3)
-
-
-_opcodes = []
-
-
-def _suspending_opcodes():
-    if not _opcodes:
-        from opcode import opmap  # read once, and only when a generator is stepped
-
-        names = ("YIELD_VALUE", "YIELD_FROM", "SEND", "RESUME", "INSTRUMENTED_YIELD_VALUE")
-        _opcodes.append(frozenset(opmap[name] for name in names if name in opmap))
-    return _opcodes[0]
-
-
-real_settrace = sys.settrace
-real_gettrace = sys.gettrace
-
-
-def share_settrace(tracer):
-    """Let the program's own trace function run beside ours instead of replacing it.
-
-    Only before 3.12, where both need the one trace function of a thread.
-    """
-
-    def settrace(function):
-        if function == tracer.on_call:
-            real_settrace(function)
-            return
-        real_settrace(None)
-        if function is None:
-            tracer.set_for_thread()
-        else:
-            real_settrace(_Shared(tracer, function))
-
-    def gettrace():
-        current = real_gettrace()
-        return current.theirs if isinstance(current, _Shared) else None
-
-    sys.settrace = settrace
-    sys.gettrace = gettrace
-
-
-class _Shared:
-    """A trace function that calls ours, then the program's."""
-
-    def __init__(self, tracer, theirs):
-        self._tracer = tracer
-        self.theirs = theirs
-
-    def __call__(self, frame, event, arg):
-        ours = self._tracer.on_call_stepping(frame, event, arg)
-        theirs = self.theirs(frame, event, arg)
-        if theirs is None:
-            return ours
-        return theirs if ours is None else _shared_local(ours, theirs)
-
-
-def _shared_local(ours, theirs):
-    def local(frame, event, arg):
-        nonlocal theirs
-        ours(frame, event, arg)
-        theirs = theirs(frame, event, arg) or theirs
-        return local
-
-    return local
