@@ -22,7 +22,10 @@ class RunNotes:
                 self._lines.append(f"{place}: {data.get('message')}")
             case "not_found":
                 near = ", ".join(data.get("nearest") or []) or "none; check the path"
-                self._lines.append(f"no test matches {data.get('asked')}; nearest: {near}")
+                what = data.get("what", "test")
+                self._lines.append(f"no {what} matches {data.get('asked')}; nearest: {near}")
+            case "usage_error":
+                self._lines.append(f"pytest refused its arguments: {data.get('message')}")
             case "missing":
                 package = data.get("package")
                 self._lines.append(

@@ -7,14 +7,16 @@ for them, so that there is one state.
 from __future__ import annotations
 
 import io
+import sys
+
+from .user_code import STANDARD_LIBRARY
 
 
 class PdbAtStop:
     """A real ``pdb.Pdb`` whose stack is the visible stack of one stop."""
 
     def __init__(self, frames):
-        import pdb  # only when asked for: it costs the program's start 20 ms
-
+        pdb = _standard_pdb()
         self._output = io.StringIO()
         self._pdb = pdb.Pdb(stdin=io.StringIO(), stdout=self._output, nosigint=True, readrc=False)
         self._pdb.reset()
@@ -40,3 +42,16 @@ class PdbAtStop:
         if len(text) > limit_chars:
             return text[: limit_chars - 40] + "\n… (%d more characters)" % (len(text) - limit_chars + 40)
         return text
+
+
+def _standard_pdb():
+    """The library's own ``pdb``, not one that lies in the program's folder.
+
+    Imported only when asked for: it would cost every program's start 20 ms.
+    """
+    sys.path.insert(0, STANDARD_LIBRARY)
+    try:
+        import pdb
+    finally:
+        sys.path.remove(STANDARD_LIBRARY)
+    return pdb
