@@ -1,6 +1,8 @@
 """Sessions: states, waiting, and who may do what when. Real programs unless only a script can break them."""
 
 import logging
+import os
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -357,6 +359,16 @@ async def test_progress_is_told_while_a_command_waits(connect: Connect):
         assert total is not None
         assert elapsed <= total <= 1.6
         assert message == f"running for {elapsed:.0f} s"
+
+
+async def test_a_program_killed_where_it_stands_is_told_as_its_end(connect: Connect):
+    async with connect() as debugging:
+        await debugging.start(LOOP)
+        for process in processes_in(debugging.folder):
+            os.kill(process, signal.SIGKILL)
+        text = await debugging.done("step_over")
+        assert text.startswith("the program was ended by SIGKILL")
+        assert debugging.machine["signal"] == "SIGKILL"
 
 
 @pytest.mark.slow

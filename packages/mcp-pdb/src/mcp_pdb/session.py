@@ -22,6 +22,7 @@ from mcp_pdb.program_run import ENDED, ProgramRun, StartPlan, State
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
+    Exited,
     Outcome,
     ResumeKind,
     Stopped,
@@ -47,6 +48,8 @@ LEAVING_SECONDS = 0.05
 """How long a command that was just cancelled may take to leave before the next one finds it busy."""
 ENGINE_SECONDS = 10.0
 PAUSE_SECONDS = 2.0
+ENDING_SECONDS = 2.0
+"""How long after its process vanished the end of a program may take to be known."""
 
 Progress = Callable[[float, float, str], Awaitable[None]]
 
@@ -191,7 +194,14 @@ class Session:
         steps: list[Stopped] = []
         async with self._moving(command, "stopped"):
             for _ in range(count):
-                await self._send_resume(kind, until)
+                try:
+                    await self._send_resume(kind, until)
+                except BusyError:
+                    raise
+                except (EngineError, StateError):
+                    if (end := await self._end_behind_failure()) is None:
+                        raise
+                    return end
                 left = deadline - anyio.current_time()
                 result = await self._settled(replace(wait, seconds=max(left, SHORTEST_WAIT_SECONDS)))
                 if not isinstance(result, Stopped):
@@ -366,6 +376,16 @@ class Session:
                 raise
             except TimeoutError:
                 raise EngineError("the program did not answer; stop_debugger ends it") from None
+
+    async def _end_behind_failure(self) -> Exited | None:
+        """The end that made the engine fail to move the program, if that was why."""
+        run = self.run
+        with anyio.move_on_after(ENDING_SECONDS):
+            await run.finished.wait()
+        if isinstance(run.outcome, Exited):
+            run.is_news = False
+            return run.outcome
+        return None
 
     async def _settled(self, wait: Wait) -> Outcome | StillRunning:
         run = self.run
