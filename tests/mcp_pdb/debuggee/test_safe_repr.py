@@ -464,6 +464,27 @@ def test_a_change_in_the_tail_of_a_long_list_is_noticed():
     assert fingerprint(numbers) != before
 
 
+@pytest.mark.parametrize(
+    "kind", [uuid.UUID, pathlib.PurePosixPath, asyncio.Future, threading.Thread, types.ModuleType]
+)
+def test_an_object_that_was_never_initialised_spoils_nothing_around_it(kind):
+    text = summarize([1, kind.__new__(kind), 2])
+    assert text.startswith("[1, ")
+    assert text.endswith(", 2]")
+
+
+def test_a_class_that_is_only_being_made_can_be_shown():
+    seen: list[str] = []
+
+    class Meta(type):
+        def mro(cls):
+            seen.append(summarize([cls]))
+            return super().mro()
+
+    Meta("Made", (), {})
+    assert seen == ["[<class 'tests.mcp_pdb.debuggee.test_safe_repr.Made'>]"]
+
+
 def test_a_dictionary_that_another_thread_grows_is_still_summarised():
     growing: dict[int, int] = {}
     stop = threading.Event()

@@ -56,18 +56,18 @@ def class_module(cls: type) -> str:
 
 
 def class_mro(cls: type) -> tuple[type, ...]:
-    """The method resolution order."""
-    return _read_mro(cls)
+    """The method resolution order; for a class that is only being made, the class alone."""
+    return _read_mro(cls) or (cls,)
 
 
 def class_namespace(cls: type) -> Mapping[str, Any]:
     """The class's own attributes, unbound."""
-    return _read_class_dict(cls)
+    return _read_class_dict(cls) or {}
 
 
 def module_namespace(module: ModuleType) -> dict[str, Any]:
     """A module's globals, also for subclasses of ModuleType that load lazily."""
-    return _read_module_dict(module)
+    return _read_module_dict(module) or {}
 
 
 def loaded(module_name: str, attribute: str) -> Any:
@@ -75,13 +75,13 @@ def loaded(module_name: str, attribute: str) -> Any:
     module = sys.modules.get(module_name)
     if module is None or not issubclass(type(module), ModuleType):
         return MISSING
-    return _read_module_dict(module).get(attribute, MISSING)
+    return module_namespace(module).get(attribute, MISSING)
 
 
 def find_in_class(cls: type, name: str) -> Any:
     """What the class (or a base) defines under ``name``, unbound, else MISSING."""
-    for base in _read_mro(cls):
-        found = _read_class_dict(base).get(name, MISSING)
+    for base in class_mro(cls):
+        found = class_namespace(base).get(name, MISSING)
         if found is not MISSING:
             return found
     return MISSING
@@ -90,8 +90,8 @@ def find_in_class(cls: type, name: str) -> Any:
 def instance_dict(value: object) -> dict[Any, Any] | None:
     """The object's own ``__dict__``, or None where it has none."""
     cls = type(value)
-    for base in _read_mro(cls):
-        descriptor = _read_class_dict(base).get("__dict__")
+    for base in class_mro(cls):
+        descriptor: Any = class_namespace(base).get("__dict__")
         if is_any_of(type(descriptor), _C_DESCRIPTORS) and base is not type:
             try:
                 found = descriptor.__get__(value, cls)
@@ -104,8 +104,8 @@ def instance_dict(value: object) -> dict[Any, Any] | None:
 def slot_items(value: object) -> Iterator[tuple[str, Any]]:
     """The set slots of Python classes, base classes first."""
     cls = type(value)
-    for base in reversed(_read_mro(cls)):
-        namespace = _read_class_dict(base)
+    for base in reversed(class_mro(cls)):
+        namespace = class_namespace(base)
         if "__slots__" not in namespace:
             continue
         for name in _slot_names(namespace, base):
@@ -150,12 +150,12 @@ def fields(value: object) -> list[tuple[str, Any]]:
 
 def read_descriptor(owner: type, name: str, value: object) -> Any:
     """The attribute that built-in ``owner`` defines, read past any override; MISSING if unset."""
-    descriptor = _read_class_dict(owner).get(name)
+    descriptor: Any = class_namespace(owner).get(name)
     if not is_any_of(type(descriptor), _C_DESCRIPTORS):
         return MISSING
     try:
         return descriptor.__get__(value, type(value))
-    except (AttributeError, ValueError, TypeError):
+    except Exception:  # C code may raise anything for an object that was never initialised
         return MISSING
 
 

@@ -37,8 +37,12 @@ def summarize(value: object, limit_chars: int = 200) -> str:
     except RecursionError:
         text = "<%s, nested too deeply to show>" % class_name(type(value))
     except Exception as error:  # a C type of the program may raise anything when read
-        text = "<%s that cannot be read: %s>" % (class_name(type(value)), class_name(type(error)))
+        text = _unreadable(type(value), error)
     return clip(text, limit_chars)
+
+
+def _unreadable(cls: type, error: Exception) -> str:
+    return "<%s that cannot be read: %s>" % (class_name(cls), class_name(type(error)))
 
 
 def _walked(value: object, limit_chars: int) -> str:
@@ -84,7 +88,12 @@ class Walk:
         container = _CONTAINERS.get(id(cls))
         if container is not None:
             return container(self, value, limit)
-        special = values_by_type.special_text(self, value, cls, limit)
+        try:
+            special = values_by_type.special_text(self, value, cls, limit)
+        except RuntimeError:  # a container changed while it was read, or no stack is left: for summarize
+            raise
+        except Exception as error:  # an object that was never initialised, or a C type's own failure
+            return _unreadable(cls, error)
         if special is not None:
             return special
         return self._derived(value, cls, limit)
