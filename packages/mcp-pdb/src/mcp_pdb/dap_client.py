@@ -19,6 +19,15 @@ class DapError(DebuggerError):
         self.kind = kind
 
 
+class GoneError(EngineError):
+    """Nobody is there to answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The program has ended or its process vanished; stop_debugger, then start_debugger runs it again."
+        )
+
+
 class _Pending:
     def __init__(self) -> None:
         self.arrived = anyio.Event()
@@ -29,7 +38,7 @@ class DapClient:
     """Sends requests and hands events on, in order.
 
     ``serve`` must run in a task of the owner. A cancelled ``request`` only stops
-    waiting. When the stream ends, waiting requests raise EngineError.
+    waiting. When the stream ends, waiting requests raise GoneError.
     """
 
     def __init__(self, stream: anyio.abc.ByteStream, on_event: Callable[[str, dict[str, Any]], None]) -> None:
@@ -69,7 +78,7 @@ class DapClient:
                 pass
 
     async def request(self, command: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The response's body. Raises DapError when it is refused, EngineError when nobody is there."""
+        """The response's body. Raises DapError when it is refused, GoneError when nobody is there."""
         number = await self.send(command, arguments)
         return await self.response(number)
 
@@ -84,7 +93,7 @@ class DapClient:
                     await self._stream.send(encode(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             del self._pending[number]
-            raise EngineError("the debugged process has gone; start it again") from None
+            raise GoneError from None
         return number
 
     async def response(self, number: int) -> dict[str, Any]:
@@ -97,7 +106,7 @@ class DapClient:
             del self._pending[number]
         response = pending.response
         if response is None:
-            raise EngineError("the debugged process has gone; start it again")
+            raise GoneError
         body: dict[str, Any] = response.get("body") or {}
         if not response.get("success"):
             raise DapError(response.get("message") or "refused", str(body.get("kind", "")))

@@ -8,6 +8,7 @@ starts connect back over the loopback interface (``debugpy_children``).
 
 import signal
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from mcp_pdb import wire_records
+from mcp_pdb.debugpy_children import Children
 from mcp_pdb.debugpy_process import DebugpyProcess
 from mcp_pdb.errors import EngineError, InterpreterError, StateError, UnsupportedError
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
@@ -22,12 +24,14 @@ from mcp_pdb.output import OutputBuffer
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
+    BreakpointVerdict,
     EngineFacts,
     Evaluation,
     Exited,
     Frame,
     Outcome,
     ResumeKind,
+    Stopped,
     Target,
     ThreadStack,
     TraceTable,
@@ -62,6 +66,7 @@ class DebugpyBackend:
         self._ended: dict[str, Any] = {}
         self._process: Process | None = None
         self._main: DebugpyProcess | None = None
+        self._children: Children | None = None
         self._current: DebugpyProcess | None = None
         self._target = Target(kind="script", target="")
         self._thread: int | None = None
@@ -76,7 +81,7 @@ class DebugpyBackend:
             interpreter=hello.get("executable", self._target.interpreter),
             python_version=hello.get("python_version", ""),
             pid=hello.get("pid", 0),
-            can=_ABILITIES,
+            can=_ABILITIES if hello.get("follows_children") else _ABILITIES - {"follow_children"},
             notes=tuple(self._notes.switched_off),
         )
 
@@ -85,17 +90,14 @@ class DebugpyBackend:
     async def launch(self, target: Target, launcher: Launcher) -> None:
         """Start pydevd in the target's interpreter and configure it."""
         self._target = target
+        port, token = "0", ""
+        if self._follow_children:
+            children = self._children = Children(target, self._on_event)
+            await self._task_group.start(children.serve)
+            port, token = str(children.port), children.token
+        flags = ("-X", "frozen_modules=off")
         spec = LaunchSpec(
-            argv=(
-                target.interpreter,
-                "-X",
-                "frozen_modules=off",
-                str(_ENTRY),
-                CHANNEL_TOKEN,
-                _pydevd(),
-                "0",
-                "",
-            ),
+            argv=(target.interpreter, *flags, str(_ENTRY), CHANNEL_TOKEN, _pydevd(), port, token),
             cwd=target.cwd,
             environment=debuggee_environment(target.environment),
             wants_channel=True,
@@ -111,7 +113,7 @@ class DebugpyBackend:
         main = self._main = self._current = DebugpyProcess(process.channel, self._on_event)
         self._task_group.start_soon(self._serve_main, main)
         try:
-            await main.configure(token="", cwd=target.cwd, root=target.root or target.cwd)
+            await main.configure(token=token, cwd=target.cwd, root=target.root or target.cwd)
         except EngineError:
             raise self._start_failure() from None
 
@@ -128,9 +130,21 @@ class DebugpyBackend:
                 code=code if code >= 0 else None,
                 signal=None if code >= 0 else _signal_name(-code),
                 summary=self._notes.summary(),
-                verdicts=tuple(wire_records.verdict_of(item) for item in self._ended.get("verdicts", ())),
+                verdicts=self._verdicts(),
                 logs=wire_records.logs_of(self._ended.get("logs", [])),
             ),
+        )
+
+    def _verdicts(self) -> tuple[BreakpointVerdict, ...]:
+        verdicts = (wire_records.verdict_of(item) for item in self._ended.get("verdicts", ()))
+        if self._children is None:
+            return tuple(verdicts)
+        hits = self._children.hits_of_the_dead
+        return tuple(
+            replace(verdict, hit_count=verdict.hit_count + hits[verdict.breakpoint.id], explanation=None)
+            if hits[verdict.breakpoint.id]
+            else verdict
+            for verdict in verdicts
         )
 
     def _start_failure(self) -> InterpreterError:
@@ -144,7 +158,7 @@ class DebugpyBackend:
     def _on_event(self, process: DebugpyProcess, name: str, body: dict[str, Any]) -> None:
         match name:
             case "stopped":
-                self._deliver(process, wire_records.stopped_of(body["mcpPdb"]))
+                self._deliver(process, self._stop_of(process, body["mcpPdb"]))
             case "mcpPdbNote":
                 self._notes.add(body["kind"], body["data"])
             case "mcpPdbEnded" if process is self._main:
@@ -154,6 +168,12 @@ class DebugpyBackend:
             case _:
                 pass
 
+    def _stop_of(self, process: DebugpyProcess, report: dict[str, Any]) -> Stopped:
+        stop = wire_records.stopped_of(report)
+        if process is self._main:
+            return stop
+        return replace(stop, thread=f"{stop.thread} of child process {process.pid}")
+
     def _deliver(self, process: DebugpyProcess | None, outcome: Outcome) -> None:
         self._stands.set()
         self._outcomes.append((process, outcome))
@@ -161,7 +181,7 @@ class DebugpyBackend:
 
     async def begin(self, *, stop_at_entry: bool) -> None:
         """Let the program run."""
-        await self._ask("begin", spec=wire_records.run_fields(self._target, stop_at_entry=stop_at_entry))
+        await self._here().begin(wire_records.run_fields(self._target, stop_at_entry=stop_at_entry))
 
     async def wait(self) -> Outcome:
         """The next stop or the end. Cancelling loses nothing."""
@@ -197,25 +217,36 @@ class DebugpyBackend:
 
     async def pause(self) -> bool:
         """Ask a running program to stop; True when a stop has come."""
-        await self._here().client.request("pause", {"threadId": "*"})
-        with anyio.move_on_after(_PAUSE_SECONDS):
-            await self._stands.wait()
-        return self._stands.is_set()
+        for process in (self._first(), *(self._children.living if self._children is not None else ())):
+            await process.client.request("pause", {"threadId": "*"})
+            with anyio.move_on_after(_PAUSE_SECONDS):
+                await self._stands.wait()
+            if self._stands.is_set():
+                return True
+        return False
 
     async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
         """Resolve, verify and set. Raises BreakpointError."""
-        return wire_records.breakpoint_of(
-            await self._ask("set_breakpoint", spec=wire_records.spec_fields(spec))
-        )
+        fields = wire_records.spec_fields(spec)
+        found = wire_records.breakpoint_of(await self._first().ask("set_breakpoint", spec=fields))
+        if self._children is not None:
+            await self._children.set_breakpoint(found.id, fields)
+        return found
 
     async def remove_breakpoint(self, breakpoint_id: int) -> None:
         """Raises BreakpointError when there is none with that id."""
-        await self._ask("remove_breakpoint", number=breakpoint_id)
+        await self._first().ask("remove_breakpoint", number=breakpoint_id)
+        if self._children is not None:
+            await self._children.remove_breakpoint(breakpoint_id)
 
     async def breakpoints(self) -> tuple[Breakpoint, ...]:
         """All that are set, with their hit counts."""
-        answer = await self._ask("breakpoints")
-        return tuple(wire_records.breakpoint_of(item) for item in answer["breakpoints"])
+        answer = await self._first().ask("breakpoints")
+        found = tuple(wire_records.breakpoint_of(item) for item in answer["breakpoints"])
+        if self._children is None:
+            return found
+        hits = await self._children.hits()
+        return tuple(replace(item, hit_count=item.hit_count + hits[item.id]) for item in found)
 
     async def watch(self, expression: str, *, frame: int, mode: str) -> None:
         """Not possible here."""
@@ -258,8 +289,16 @@ class DebugpyBackend:
 
     async def threads(self) -> tuple[ThreadStack, ...]:
         """Every thread and asyncio task, also while the program runs."""
-        answer = await self._ask("threads")
-        return tuple(wire_records.thread_of(item, answer["stopped"]) for item in answer["threads"])
+        found: list[ThreadStack] = []
+        for process in (self._first(), *(self._children.living if self._children is not None else ())):
+            answer = await process.ask("threads")
+            stacks = [wire_records.thread_of(item, answer["stopped"]) for item in answer["threads"]]
+            if process is not self._main:
+                stacks = [
+                    replace(stack, name=f"{stack.name} of child process {process.pid}") for stack in stacks
+                ]
+            found += stacks
+        return tuple(found)
 
     async def examine_locals(
         self, *, frame: int, name_filter: str | None, cursor: int, limit_chars: int
@@ -307,6 +346,11 @@ class DebugpyBackend:
     def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
         """Program output from ``cursor``."""
         return self._output.take(cursor, limit_chars)
+
+    def _first(self) -> DebugpyProcess:
+        if self._main is None:
+            raise StateError(_NOT_STARTED)
+        return self._main
 
     def _here(self) -> DebugpyProcess:
         if self._current is None:

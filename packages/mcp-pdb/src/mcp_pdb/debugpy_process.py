@@ -1,16 +1,28 @@
 """One process under pydevd: the debuggee itself, or a child that it started."""
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import anyio.abc
 
-from mcp_pdb.dap_client import DapClient, DapError
+from mcp_pdb.dap_client import DapClient, DapError, GoneError
 from mcp_pdb.errors import BreakpointError, DebuggerError, EngineError, InspectionError, StateError
 
 _OWN_REQUEST = "mcpPdb"
 _BREAKPOINT_OPERATIONS = frozenset({"set_breakpoint", "remove_breakpoint"})
 _CLIENT = {"adapterID": "debugpy", "clientID": "mcp-pdb", "pathFormat": "path"}
+_LOAD_AGENT = f"""
+import sys as _sys, types as _types
+if "_mcp_pdb_debuggee" not in _sys.modules:
+    _package = _types.ModuleType("_mcp_pdb_debuggee")
+    _package.__path__ = [{str(Path(__file__).parent / "debuggee")!r}]
+    _sys.modules["_mcp_pdb_debuggee"] = _package
+import _mcp_pdb_debuggee.pydevd_agent as _agent
+_agent.prepare(None)
+"""
 _ATTACH_OPTIONS: dict[str, Any] = {
     "justMyCode": True,
     "showReturnValue": True,
@@ -21,6 +33,7 @@ _ATTACH_OPTIONS: dict[str, Any] = {
     "breakOnSystemExit": [],
 }
 
+Fields = dict[str, Any]
 EventHandler = Callable[["DebugpyProcess", str, dict[str, Any]], None]
 
 
@@ -46,7 +59,7 @@ class DebugpyProcess:
         return int(self.hello.get("pid", 0))
 
     async def configure(self, *, token: str, cwd: str, root: str) -> None:
-        """The whole of DAP's start, sent at once: authorise, initialise, attach, greet, done.
+        """The whole of DAP's start, sent at once, of the process that we launched.
 
         Raises EngineError when the process vanishes meanwhile.
         """
@@ -61,6 +74,28 @@ class DebugpyProcess:
             await client.response(number)
         self.hello = await self.ask("hello", cwd=cwd, root=root)
 
+    async def adopt(self, *, token: str, cwd: str, root: str, breakpoints: Mapping[int, Fields]) -> None:
+        """Configure a child that has connected, with the breakpoints of its parent.
+
+        Raises EngineError when it is not one of ours, or vanishes.
+        """
+        client = self.client
+        answer = await client.request("pydevdAuthorize", {"debugServerAccessToken": token})
+        if not secrets.compare_digest(str(answer.get("clientAccessToken")), token):
+            raise EngineError("a process that is not a child of the program has connected")
+        await client.request("initialize", _CLIENT)
+        await client.request("attach", _ATTACH_OPTIONS)
+        await self.load_agent()
+        self.hello = await self.ask("hello", cwd=cwd, root=root)
+        for number, fields in breakpoints.items():
+            with suppress(BreakpointError):
+                await self.ask("set_breakpoint", spec=fields, number=number)
+        await client.request("configurationDone")
+
+    async def load_agent(self) -> None:
+        """Have the process load our side of the debuggee, by path, where it has not been launched by us."""
+        await self.client.request("evaluate", {"expression": _LOAD_AGENT, "context": "repl"})
+
     async def ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Our own request. Raises what the debuggee refused, as a DebuggerError."""
         try:
@@ -71,7 +106,13 @@ class DebugpyProcess:
     async def move(self, command: str) -> None:
         """``continue``, ``next``, ``stepIn`` or ``stepOut`` of the stopped thread."""
         thread, self.dap_thread = self.dap_thread, None
-        await self.client.request(command, {"threadId": thread or 0})
+        with suppress(GoneError):  # it ran to its end before it could answer
+            await self.client.request(command, {"threadId": thread or 0})
+
+    async def begin(self, spec: dict[str, Any]) -> None:
+        """Let the program run."""
+        with suppress(GoneError):  # likewise
+            await self.ask("begin", spec=spec)
 
     async def step_everywhere(self, wanted: bool) -> None:
         """Whether steps enter libraries from now on."""

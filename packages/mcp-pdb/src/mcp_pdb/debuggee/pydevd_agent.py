@@ -9,6 +9,7 @@ are answered by pydevd's reader thread and run no code of the program;
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from . import breakpoints, inspector, pydevd_loading, stacks
 from .deadline import Watchdog
 from .pydevd_calls import Calls
 from .pydevd_places import Places
+from .pydevd_steps import Steps
 from .pydevd_stops import FrameMemory, frames_of, own_threads, take_returned
 from .stopped import Refused, StoppedThread
 
@@ -37,16 +39,37 @@ def prepare(on_begin):
     """Answer ``mcpPdb`` requests from now on; ``on_begin`` receives what to run."""
     _on_begin[:] = [on_begin]
     processor = sys.modules["_pydevd_bundle.pydevd_process_net_command_json"].PyDevJsonCommandProcessor
+    if getattr(processor, COMMAND, False):
+        return
+    setattr(processor, COMMAND, True)
     original = processor.process_net_command_json
 
     def process(self, py_db, contents, *rest, **options):
         if isinstance(contents, bytes) and _MARK in contents:
             request = json.loads(contents.decode("utf-8"))
             if request.get("command") == COMMAND:
-                return _dispatch(py_db, request)
+                _dispatch(py_db, request)
+                return None
         return original(self, py_db, contents, *rest, **options)
 
     processor.process_net_command_json = process
+
+
+def _finish():
+    for agent in _current:
+        agent.finish()
+
+
+def _tell_before_exiting():
+    """Say the last word before pydevd cleans up, also before ``os._exit``, which runs no clean-up."""
+    atexit.register(_finish)
+    original = os._exit
+
+    def _exit(status):
+        _finish()
+        original(status)
+
+    os._exit = _exit
 
 
 def install(py_db):
@@ -57,6 +80,8 @@ def install(py_db):
         pydevd_loading.share_rules(py_db)
         agent = Agent(py_db)
         agent.take_over()
+        if not _current:
+            _tell_before_exiting()
         _current[:] = [agent]
         return agent
 
@@ -116,19 +141,25 @@ class Agent(FrameMemory):
         self.logs = []
         self.places = Places(self)
         self.tracer = Calls(self.places.lines_of, self.forget_frame)
-        self.watchdog = Watchdog(threading.main_thread().ident)
+        self.ignored = set()
+        self.watchdog = Watchdog(threading.main_thread().ident, self.ignored)
         self.cwd = os.getcwd()
         self.root = self.cwd
         self._reasons = {}
         self._stopped = None
         self._thread_id = None
+        self._busy = set()
         self._finished = False
+        self.follows_children = False
 
     def take_over(self):
         """Have pydevd ask us about breakpoints, and report stops our way."""
         self.py_db.handle_breakpoint_condition = self.places.decide
         self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
         self.tracer.take_over(self.py_db)
+        steps = Steps(self.py_db, self.tracer.watch_unwind)
+        self.tracer.on_unwind = steps.on_unwind
+        steps.take_over()
         self.places.sync()
 
     def send_event(self, name, body):
@@ -149,7 +180,9 @@ class Agent(FrameMemory):
         self.py_db.trigger_exception_handler((exc_type, exc, tb), as_uncaught=False)
 
     def program_breakpoint(self, *args, **options):
-        """What ``breakpoint()`` in the program calls."""
+        """What ``breakpoint()`` in the program calls; not from code that we run for the model."""
+        if threading.get_ident() in self._busy:
+            return
         self.note_reason("breakpoint_call")
         sys.modules["pydevd"].settrace(
             suspend=True,
@@ -168,11 +201,11 @@ class Agent(FrameMemory):
         return command(_CMD_RETURN, 0, event, is_json=True)
 
     def _report(self, thread_id, thread, stop_reason):
-        why = self._reasons.pop(thread.ident, None) or dict(reason=_reason_name(stop_reason))
+        why: dict = self._reasons.pop(thread.ident, None) or {"reason": _reason_name(stop_reason)}
         self._reasons.clear()
         frames = self.py_db.suspended_frames_manager.get_frames_list(thread_id)
         alive = why["reason"] not in ("post_mortem", "exception")
-        stopped = StoppedThread(self, frames_of(frames), thread.ident, alive)
+        stopped = StoppedThread(self, frames_of(frames, self.py_db), thread.ident, alive)
         self._stopped, self._thread_id = stopped, thread_id
         if not alive and "exception" not in why and frames.exc_type is not None:
             why["exception"] = inspector.describe_exception(
@@ -216,14 +249,16 @@ class Agent(FrameMemory):
             "python_version": "%d.%d.%d" % sys.version_info[:3],
             "executable": sys.executable,
             "pid": os.getpid(),
+            "parent": os.getppid(),
+            "follows_children": self.follows_children,
         }
 
     def op_begin(self, reply, spec):
         _on_begin[0](spec)
         return {}
 
-    def op_set_breakpoint(self, reply, spec):
-        return self.places.add(spec)
+    def op_set_breakpoint(self, reply, spec, number=None):
+        return self.places.add(spec, number)
 
     def op_remove_breakpoint(self, reply, number):
         self.places.remove(number)
@@ -247,7 +282,7 @@ class Agent(FrameMemory):
     def op_threads(self, reply):
         flush_output()
         stopped = self._stopped.ident if self._stopped is not None and self._is_stopped() else None
-        found = stacks.thread_stacks(own_threads() | {self.watchdog.ident}) + stacks.task_stacks()
+        found = stacks.thread_stacks(own_threads() | self.ignored) + stacks.task_stacks()
         return {"threads": found, "stopped": stopped}
 
     def op_flush(self, reply):
@@ -290,6 +325,8 @@ class Agent(FrameMemory):
 
     def _in_stopped_thread(self, reply, function):
         def run(py_db):
+            ident = threading.get_ident()
+            self._busy.add(ident)
             try:
                 result = function()
             except Refused as refused:
@@ -299,6 +336,8 @@ class Agent(FrameMemory):
             else:
                 flush_output()
                 reply.succeed(result)
+            finally:
+                self._busy.discard(ident)
 
         self.py_db.post_method_as_internal_command(self._thread_id, run)
 

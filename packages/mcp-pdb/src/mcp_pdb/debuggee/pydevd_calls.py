@@ -13,9 +13,13 @@ import sys
 from . import source_lines, user_code
 from .tracing import CodeRegistry, code_lines, is_own_code
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _TOOLS = (4, 3)
 _NAME = "mcp-pdb"
-_MONITORS = hasattr(sys, "monitoring")
+_monitoring: Any = getattr(sys, "monitoring", None)
 
 
 class Calls(CodeRegistry):
@@ -35,6 +39,8 @@ class Calls(CodeRegistry):
         self._names = {}
         self._counted = {}
         self._tool = None
+        self._unwinding = False
+        self.on_unwind = _ignore
 
     def take_over(self, py_db):
         """Stand where pydevd asks what to trace."""
@@ -45,13 +51,17 @@ class Calls(CodeRegistry):
             start = self._starts.get(id(code))
             if start is None or start[0] is not code:
                 self._first(frame, code)
-            elif not _MONITORS and frame.f_lasti == start[1]:
+            elif _monitoring is None and frame.f_lasti == start[1]:
                 self._note_call(frame, code)
             if self.all_code:
                 return user_code.is_own(user_code.canonical(filename))
             return original(frame, filename, force_check_project_scope)
 
         py_db.apply_files_filter = apply_files_filter
+
+    def was_lost(self):
+        """Whether Python has switched tracing off in this thread, as it does at the recursion limit."""
+        return _monitoring is None and sys.gettrace() is None
 
     def _first(self, frame, code):
         if not hasattr(code, "co_code"):
@@ -63,7 +73,7 @@ class Calls(CodeRegistry):
         self.add(code)
         if frame.f_lasti <= start:
             self._note_call(frame, code)
-        if _MONITORS:
+        if _monitoring is not None:
             self._count_if_watched(code)
 
     def _note_call(self, frame, code):
@@ -84,18 +94,28 @@ class Calls(CodeRegistry):
 
     def count(self, code):
         """Count the starts of ``code`` from now on."""
-        if not _MONITORS or id(code) in self._counted:
-            return
-        monitoring = sys.monitoring
+        if id(code) not in self._counted and self._has_tool():
+            self._counted[id(code)] = code
+            _monitoring.set_local_events(self._tool, code, _monitoring.events.PY_START)
+
+    def watch_unwind(self, wanted):
+        """Tell ``on_unwind`` of frames that an exception leaves, while ``wanted``."""
+        if wanted != self._unwinding and self._has_tool():
+            self._unwinding = wanted
+            _monitoring.set_events(self._tool, _monitoring.events.PY_UNWIND if wanted else 0)
+
+    def _has_tool(self):
+        if _monitoring is None:
+            return False
         if self._tool is None:
-            free = [tool for tool in _TOOLS if monitoring.get_tool(tool) is None]
+            free = [tool for tool in _TOOLS if _monitoring.get_tool(tool) is None]
             if not free:
-                return
+                return False
             self._tool = free[0]
-            monitoring.use_tool_id(self._tool, _NAME)
-            monitoring.register_callback(self._tool, monitoring.events.PY_START, self._on_start)
-        self._counted[id(code)] = code
-        monitoring.set_local_events(self._tool, code, monitoring.events.PY_START)
+            _monitoring.use_tool_id(self._tool, _NAME)
+            _monitoring.register_callback(self._tool, _monitoring.events.PY_START, self._on_start)
+            _monitoring.register_callback(self._tool, _monitoring.events.PY_UNWIND, self._on_unwind)
+        return True
 
     def count_watched(self, file):
         """Count the functions of ``file`` that have watched lines."""
@@ -109,6 +129,13 @@ class Calls(CodeRegistry):
 
     def _on_start(self, code, offset):
         self._note_call(sys._getframe(1), code)
+
+    def _on_unwind(self, code, offset, exception):
+        self.on_unwind(sys._getframe(1))
+
+
+def _ignore(frame):
+    pass
 
 
 def _start_offset(code):

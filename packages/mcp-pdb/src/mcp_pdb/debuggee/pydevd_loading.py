@@ -43,10 +43,18 @@ def load(folder):
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+    _hush()
     customization = import_module("_pydevd_bundle.pydevd_defaults").PydevdCustomization
     customization.DEFAULT_PROTOCOL = import_module("_pydevd_bundle.pydevd_constants").HTTP_JSON_PROTOCOL
     customization.DEBUG_MODE = "debugpy-dap"
     return sys.modules["pydevd"]
+
+
+def _hush():
+    """Keep pydevd's own log out of the program's standard error."""
+    log = sys.modules["_pydev_bundle.pydev_log"]._LoggingGlobals
+    log._debug_stream_initialized = True
+    log._debug_stream = sys.modules["_pydevd_bundle.pydevd_constants"].NULL
 
 
 def connect(pydevd, channel, port, token):
@@ -94,7 +102,7 @@ def _initialize_network(py_db, sock, terminate_on_socket_close=True):
 
 
 def _start_no_checker(py_db):
-    """pydevd's thread that looks five times a second whether the program has ended; we say so ourselves."""
+    """The thread of pydevd that looks five times a second whether the program has ended: we say so."""
 
 
 def _send_at_once(sock):

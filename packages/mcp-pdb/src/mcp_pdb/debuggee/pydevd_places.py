@@ -14,6 +14,10 @@ from .deadline import Deadline
 from .tracing import code_lines
 
 _CONDITION_SECONDS = 10.0
+_LOST_TRACE = (
+    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
+    "later lines could not stop (use a newer Python)"
+)
 
 
 class Places:
@@ -30,9 +34,11 @@ class Places:
 
     # -- changing ------------------------------------------------------------------------
 
-    def add(self, spec):
-        """Set one; returns its description. Raises Rejected."""
+    def add(self, spec, number=None):
+        """Set one, as ``number`` where a parent process has it; returns its description. Raises Rejected."""
         agent = self._agent
+        if number is not None:
+            self._table._next_id = number
         place = breakpoints.place_of(spec["at"], agent.cwd, agent.root, spec.get("occurrence"))
         breakpoint = self._table.add(spec, place)
         self.sync()
@@ -157,7 +163,10 @@ class Places:
 
     def _explain(self, breakpoint):
         calls = self._agent.tracer.calls_of(breakpoint.file, breakpoint.function)
-        return breakpoints.explain(breakpoint, self._ran(breakpoint.file), calls, inspector.summarize)
+        explanation = breakpoints.explain(breakpoint, self._ran(breakpoint.file), calls, inspector.summarize)
+        if explanation and self._agent.tracer.was_lost():
+            explanation += _LOST_TRACE
+        return explanation
 
     def _ran(self, file):
         return self._agent.tracer.functions_run(file)

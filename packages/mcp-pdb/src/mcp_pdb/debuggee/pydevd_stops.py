@@ -11,10 +11,15 @@ RETURN_VALUES = "__pydevd_ret_val_dict"
 _KEPT_FRAMES = 300
 
 
-def frames_of(frames_list):
-    """``[(frame, line)]``, innermost first, from pydevd's list."""
+def frames_of(frames_list, py_db):
+    """``[(frame, line)]``, innermost first, from pydevd's list, without pydevd's own."""
     lines = frames_list.frame_id_to_lineno
-    return [(frame, lines.get(id(frame)) or frame.f_lineno) for frame in frames_list]
+    return [
+        (frame, lines.get(id(frame)) or frame.f_lineno)
+        for frame in frames_list
+        if not frame.f_code.co_filename.startswith("_pydevd_bundle")
+        and py_db.get_file_type(frame) != py_db.PYDEV_FILE
+    ]
 
 
 class FrameMemory:

@@ -1,0 +1,61 @@
+"""Processes that the program starts: followed, or left alone and never held up.
+
+A followed child connects to the server over the loopback interface and waits
+until it has been configured. Where that cannot work it runs on untraced.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+_PROBE_SECONDS = 0.5
+
+
+def can_reach(port):
+    """Whether the server's port for children answers from here; in a sandbox it may not."""
+    try:
+        socket.create_connection(("127.0.0.1", port), _PROBE_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def arrange(pydevd, connection, follow):
+    """Decide what a forked child does with the debugger that it inherits."""
+    os.register_at_fork(after_in_child=connection.close)
+    if not follow:
+        os.register_at_fork(after_in_child=_run_free)
+        return
+    original = pydevd.settrace_forked
+
+    def settrace_forked(setup_tracing=True):
+        try:
+            original(setup_tracing)
+        except Exception:  # the server is gone or out of reach: the child is the program's, not ours
+            _run_free()
+
+    pydevd.settrace_forked = settrace_forked
+
+
+def _run_free():
+    """Leave the debugger behind, in a child."""
+    sys.modules["_pydevd_bundle.pydevd_constants"].after_fork()
+    pydevd = sys.modules["pydevd"]
+    py_db = pydevd.get_global_debugger()
+    if py_db is not None:
+        py_db.created_pydb_daemon_threads = {}
+        py_db.pydb_disposed = True
+    sys.modules["_pydevd_bundle.pydevd_constants"].set_global_debugger(None)
+    sys.modules["pydevd_tracing"].restore_sys_set_trace_func()
+    sys.settrace(None)
+    threading = sys.modules["threading"]
+    threading.settrace(None)
+    threading.current_thread().additional_info = None
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        for tool in range(6):
+            if monitoring.get_tool(tool) in ("pydevd", "mcp-pdb"):
+                monitoring.set_events(tool, 0)
+                monitoring.free_tool_id(tool)

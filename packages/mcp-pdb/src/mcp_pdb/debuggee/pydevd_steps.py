@@ -1,0 +1,87 @@
+"""Makes pydevd's steps end where the pdb engine's do.
+
+pydevd stops in the caller when a stepped frame returns, on some versions and
+not on others, and from 3.12 it loses a step that an exception carries out of
+its frame. Here such steps go on to the next line of user code. Only step_out
+stops in the caller, with the value returned.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from _thread import get_ident
+
+_STACK_RESERVE = 500
+
+
+class Steps:
+    """Stands before ``set_suspend`` and ``do_wait_suspend`` of pydevd.
+
+    pydevd calls the first right before the second when a step ends; only the
+    second knows whether it ends at a line or at a return. So the first is put
+    off until then.
+    """
+
+    def __init__(self, py_db, watch_unwind):
+        constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
+        self._py_db = py_db
+        self._watch_unwind = watch_unwind
+        self._walk_on = constants.CMD_STEP_INTO_MY_CODE
+        self._walking = frozenset(
+            getattr(constants, name)
+            for name in (
+                "CMD_STEP_INTO",
+                "CMD_STEP_INTO_MY_CODE",
+                "CMD_STEP_INTO_COROUTINE",
+                "CMD_STEP_OVER",
+                "CMD_STEP_OVER_MY_CODE",
+            )
+        )
+        self._leaving = frozenset((constants.CMD_STEP_RETURN, constants.CMD_STEP_RETURN_MY_CODE))
+        self._put_off = {}
+        self._set_suspend = py_db.set_suspend
+        self._do_wait_suspend = py_db.do_wait_suspend
+
+    def take_over(self):
+        self._py_db.set_suspend = self._on_set_suspend
+        self._py_db.do_wait_suspend = self._on_do_wait_suspend
+
+    def _on_set_suspend(self, thread, stop_reason, *rest, **options):
+        ident = get_ident()
+        if stop_reason in self._walking and thread.ident == ident:
+            self._put_off[ident] = (stop_reason, rest, options)
+        else:
+            self._set_suspend(thread, stop_reason, *rest, **options)
+
+    def _on_do_wait_suspend(self, thread, frame, event, arg, *rest, **options):
+        put_off = self._put_off.pop(get_ident(), None)
+        if put_off is not None:
+            if event == "return":
+                self._go_on_in(frame, thread)
+                return
+            stop_reason, more, named = put_off
+            self._set_suspend(thread, stop_reason, *more, **named)
+        self._watch_unwind(False)
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _STACK_RESERVE)
+        try:
+            self._do_wait_suspend(thread, frame, event, arg, *rest, **options)
+        finally:
+            sys.setrecursionlimit(limit)
+        command = thread.additional_info.pydev_step_cmd
+        self._watch_unwind(command in self._walking or command in self._leaving)
+
+    def _go_on_in(self, caller, thread):
+        info = thread.additional_info
+        info.pydev_step_cmd = self._walk_on
+        info.pydev_step_stop = None
+        info.update_stepping_info()
+        self._py_db.set_trace_for_frame_and_parents(thread.ident, caller)
+
+    def on_unwind(self, frame):
+        """An exception leaves ``frame``; the step that was to end in it goes on outside."""
+        thread = threading.current_thread()
+        info = getattr(thread, "additional_info", None)
+        if info is not None and info.pydev_step_stop is frame and info.pydev_step_cmd != -1:
+            self._go_on_in(frame.f_back, thread)
