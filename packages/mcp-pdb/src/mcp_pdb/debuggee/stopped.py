@@ -94,7 +94,7 @@ class StoppedThread:
         before = inspector.snapshot(found.f_locals, found.f_code)
 
         def run():
-            return inspector.evaluate(code, found.f_globals, found.f_locals, limit_chars)
+            return inspector.evaluate(code, found.f_globals, found.f_locals, limit_chars, found.f_code)
 
         try:
             result, bindings = self.agent.watchdog.run(run, timeout_seconds, on_stuck)
