@@ -24,10 +24,13 @@ def load_package():
 def main():
     """Connect, wait for the target, run it, leave with its exit status."""
     load_package()
+    program_writes_none = sys.dont_write_bytecode
+    sys.dont_write_bytecode = False  # our own modules are kept compiled: it halves the time to the first stop
     from socket import socket
 
     from _mcp_pdb_debuggee import agent, run_target, wire
 
+    sys.dont_write_bytecode = program_writes_none
     sock = socket(fileno=int(sys.argv[1]))
     os.set_inheritable(sock.fileno(), False)
     debugger = agent.Agent(wire.Channel(sock))
