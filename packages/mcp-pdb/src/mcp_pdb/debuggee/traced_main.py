@@ -30,10 +30,10 @@ def main():
 
     from _mcp_pdb_debuggee import agent, run_target, wire
 
-    sys.dont_write_bytecode = program_writes_none
     sock = socket(fileno=int(sys.argv[1]))
     os.set_inheritable(sock.fileno(), False)
     debugger = agent.Agent(wire.Channel(sock))
+    sys.dont_write_bytecode = program_writes_none
     debugger.start()
     spec = debugger.wait_for_begin()
     sys.exit(run_target.run(spec, debugger))
