@@ -1,4 +1,4 @@
-"""What is measured, one function per question. Nothing here judges or prints.
+"""What is measured, one function per question. Nothing here judges.
 
 The machine is assumed to be noisy: what is compared runs in turns (A B A B),
 and times are medians, or minima where only slowness can be added.
@@ -11,6 +11,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -36,6 +37,11 @@ COLD_LINE = Place(file="hot_loop.py", line=10)
 IDLE_LINE = Place(file="idle.py", line=8)
 RESULT_WAIT_SECONDS = 30
 DebuggerClass = type[Debugger]
+
+
+def median(values: Sequence[float]) -> float:
+    """The median, or NaN of nothing."""
+    return statistics.median(values) if values else float("nan")
 
 
 def interpreter(version: str) -> Path:
@@ -73,8 +79,10 @@ def first_stops(debuggers: Sequence[DebuggerClass], version: str, rounds: int) -
                 running = debugger(program)
                 try:
                     running.open()
-                    running.start([FIRST_STOP])
-                    seconds[debugger.name].append(sum(call.seconds for call in running.calls))
+                    text = running.start([FIRST_STOP])
+                    taken = sum(call.seconds for call in running.calls)
+                    _require_place(running, text, FIRST_STOP)
+                    seconds[debugger.name].append(taken)
                     running.end()
                 except ClientError:
                     continue
@@ -83,9 +91,16 @@ def first_stops(debuggers: Sequence[DebuggerClass], version: str, rounds: int) -
     return seconds
 
 
+def _require_place(debugger: Debugger, text: str, place: Place) -> None:
+    """A time counts only for an answer that says the program stands there. Raises ClientError."""
+    here = debugger.location(text)
+    if here != Place(file=Path(place.file).name, line=place.line):
+        raise ClientError(f"{debugger.name} did not stop at {place.file}:{place.line}: {text[-300:]}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloorComparison:
-    """One Python version: the floor's times and ours, in seconds."""
+    """One Python version: the floor's times and ours, in seconds; NaN for an engine that failed."""
 
     python: str
     rules: Rules
@@ -121,14 +136,14 @@ def compare_with_floor(engines: Sequence[type[Ours]], version: str, rounds: int)
     return FloorComparison(
         python=version,
         rules=best_rules(version),
-        floor_first_stop=statistics.median(floor_samples.first_stop),
-        floor_step=statistics.median(floor_samples.step),
-        floor_locals=statistics.median(floor_samples.local_names),
-        plain_pytest=statistics.median(plain),
-        ours_first_stop={name: statistics.median(each.first_stop) for name, each in samples.items()},
-        ours_step={name: statistics.median(each.step) for name, each in samples.items()},
-        ours_locals={name: statistics.median(each.local_names) for name, each in samples.items()},
-        ours_evaluate={name: statistics.median(each.evaluate) for name, each in samples.items()},
+        floor_first_stop=median(floor_samples.first_stop),
+        floor_step=median(floor_samples.step),
+        floor_locals=median(floor_samples.local_names),
+        plain_pytest=median(plain),
+        ours_first_stop={name: median(each.first_stop) for name, each in samples.items()},
+        ours_step={name: median(each.step) for name, each in samples.items()},
+        ours_locals={name: median(each.local_names) for name, each in samples.items()},
+        ours_evaluate={name: median(each.evaluate) for name, each in samples.items()},
     )
 
 
@@ -151,16 +166,26 @@ def _sample_floor(program: Program, rules: Rules, samples: _Samples) -> None:
 
 
 def _sample_ours(server: Ours, samples: _Samples) -> None:
+    """One session; an engine that errs leaves no sample, so that nothing quick and wrong is counted."""
+
     def timed(verb: Callable[[], str]) -> float:
-        verb()
+        text = verb()
+        if server.calls[-1].failed:
+            raise ClientError(text)
         return server.calls[-1].seconds
 
-    samples.first_stop.append(timed(lambda: server.start([FIRST_STOP])))
-    samples.local_names.append(timed(server.local_names))
-    samples.evaluate += [timed(lambda: server.evaluate("len(lines)")) for _ in range(5)]
-    server.step_into()
-    samples.step += [timed(server.step_over) for _ in range(10)]
-    server.end()
+    try:
+        text = server.start([FIRST_STOP])
+        taken = server.calls[-1].seconds
+        _require_place(server, text, FIRST_STOP)
+        samples.first_stop.append(taken)
+        samples.local_names.append(timed(server.local_names))
+        samples.evaluate += [timed(lambda: server.evaluate("len(lines)")) for _ in range(5)]
+        timed(server.step_into)
+        samples.step += [timed(server.step_over) for _ in range(10)]
+        server.end()
+    except ClientError as error:
+        print(f"  {server.name}: {error}", file=sys.stderr)
 
 
 def _time_plain_pytest(program: Program) -> float:
@@ -214,7 +239,9 @@ def _loop_under(debugger: DebuggerClass, program: Program) -> HotLoop | None:
     running = debugger(program)
     try:
         running.open()
-        running.start([COLD_LINE])
+        text = running.start([COLD_LINE])
+        if isinstance(running, Ours):
+            _require_place(running, text, COLD_LINE)
         loop = _loop_result(running.project)
         running.end()
         return loop

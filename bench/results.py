@@ -2,12 +2,11 @@
 
 import os
 import platform
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bench.measurements import Fleet, FloorComparison, HotLoop, Memory
+from bench.measurements import Fleet, FloorComparison, HotLoop, Memory, median
 from bench.peers.adapter import Debugger
 from bench.peers.ours import Ours, OursOnDebugpy
 from bench.shared_workload import SessionRecord
@@ -81,11 +80,6 @@ class Results:
         }
 
 
-def median(values: Sequence[float]) -> float:
-    """The median, or NaN of nothing."""
-    return statistics.median(values) if values else float("nan")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One promise: ``value`` may be at most ``limit``."""
@@ -129,7 +123,9 @@ def _first_stop_targets(results: Results) -> Iterator[Target]:
 
 def _step_targets(results: Results) -> Iterator[Target]:
     medians = {
-        name: median(record.step_seconds) for name, record in results.sessions.items() if record.step_seconds
+        name: median(record.step_seconds)
+        for name, record in results.sessions.items()
+        if record.step_seconds and record.facts.get("step 1")
     }
     yield from _against_fastest(results, "step over", medians, limit=0.5, digits=2, mcp_only=True)
 
@@ -184,6 +180,14 @@ def _size_targets(results: Results) -> Iterator[Target]:
             name=f"facts not told ({engine.name})", value=len(untold), limit=0, unit="", detail=detail
         )
     yield from _frugality_target(results)
+    yield from _tool_list_target(results)
+
+
+def _tool_list_target(results: Results) -> Iterator[Target]:
+    if (size := results.tool_list_bytes.get(Ours.name)) is not None:
+        yield Target(
+            name="tools/list of the default toolset, tokens (bytes / 4)", value=size / 4, limit=2000, unit=""
+        )
 
 
 def _frugality_target(results: Results) -> Iterator[Target]:
@@ -207,6 +211,8 @@ def _frugality_target(results: Results) -> Iterator[Target]:
 
 def _hot_loop_targets(results: Results) -> Iterator[Target]:
     for version, loops in results.hot_loops.items():
+        if Ours.name not in loops:
+            continue
         base = loops["undebugged"]["crunch"]
         parts = [f"floor {loops['floor']['crunch'] / base:.2f}"]
         if "stdlib pdb rules" in loops:
@@ -225,14 +231,14 @@ def _minor(version: str) -> int:
 
 def _debugpy_targets(results: Results) -> Iterator[Target]:
     for floor in results.floors:
-        if (seconds := floor.ours_evaluate.get(OursOnDebugpy.name)) is not None:
-            yield Target(
-                name=f"round trip of the debugpy engine (run_expression), Python {floor.python}",
-                value=seconds * 1000,
-                limit=5,
-                unit="ms",
-                detail=f"a step takes {floor.ours_step[OursOnDebugpy.name] * 1000:.1f} ms",
-            )
+        for tool, seconds in (("run_expression", floor.ours_evaluate), ("step_over", floor.ours_step)):
+            if OursOnDebugpy.name in seconds:
+                yield Target(
+                    name=f"round trip of the debugpy engine ({tool}), Python {floor.python}",
+                    value=seconds[OursOnDebugpy.name] * 1000,
+                    limit=5,
+                    unit="ms",
+                )
 
 
 def _fleet_targets(results: Results) -> Iterator[Target]:

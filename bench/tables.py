@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from bench.measurements import HotLoop
+from bench.measurements import HotLoop, median
 from bench.peers.adapter import Debugger
 from bench.peers.ours import Ours
-from bench.results import Results, Target, median, targets
+from bench.results import Results, Target, targets
 
 Row = Sequence[str]
 ABSENT = "–"

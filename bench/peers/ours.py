@@ -15,11 +15,10 @@ class Ours(Debugger):
     version = "this commit"
     engine = "pdb"
 
-    _session = re.compile(r"\bsession[_ ]?(?:id)?\W+([\w-]{6,})")
+    location_pattern = re.compile(r"^[^\n|]*?: (?:\S*/)?(\w+\.py):(\d+) in ", re.MULTILINE)
 
     def __init__(self, program: Program, *options: str) -> None:
         self._options = options
-        self.session_id: str | None = None
         super().__init__(program)
 
     @classmethod
