@@ -14,8 +14,9 @@ import json
 import os
 import sys
 import threading
+from contextlib import contextmanager
 
-from . import breakpoints, inspector, pydevd_loading, stacks
+from . import breakpoints, inspector, pydevd_children, pydevd_loading, stacks
 from .deadline import Watchdog
 from .pydevd_calls import Calls
 from .pydevd_places import Places
@@ -53,6 +54,10 @@ def prepare(on_begin):
         return original(self, py_db, contents, *rest, **options)
 
     processor.process_net_command_json = process
+    py_db = sys.modules["pydevd"].get_global_debugger()
+    reader = getattr(py_db, "reader", None)
+    if reader is not None:
+        reader.process_net_command_json = process.__get__(reader.process_net_command_json.__self__)
 
 
 def _finish():
@@ -77,8 +82,8 @@ def install(py_db):
     with _installing:
         if _current and _current[0].py_db is py_db:
             return _current[0]
-        pydevd_loading.share_rules(py_db)
         agent = Agent(py_db)
+        pydevd_loading.share_rules(py_db, agent.program_pdb)
         agent.take_over()
         if not _current:
             _tell_before_exiting()
@@ -150,12 +155,12 @@ class Agent(FrameMemory):
         self._thread_id = None
         self._busy = set()
         self._finished = False
-        self.follows_children = False
 
     def take_over(self):
         """Have pydevd ask us about breakpoints, and report stops our way."""
         self.py_db.handle_breakpoint_condition = self.places.decide
         self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
+        pydevd_loading.end_sessions_ourselves(self.py_db)
         self.tracer.take_over(self.py_db)
         steps = Steps(self.py_db, self.tracer.watch_unwind)
         self.tracer.on_unwind = steps.on_unwind
@@ -180,17 +185,23 @@ class Agent(FrameMemory):
         self.py_db.trigger_exception_handler((exc_type, exc, tb), as_uncaught=False)
 
     def program_breakpoint(self, *args, **options):
-        """What ``breakpoint()`` in the program calls; not from code that we run for the model."""
-        if threading.get_ident() in self._busy:
+        """What ``breakpoint()`` in the program calls."""
+        self._stop_in(sys._getframe(1))
+
+    def program_pdb(self, frame=None, *args, **options):
+        """What ``pdb.set_trace()`` in the program calls in the end, also through pytest."""
+        self._stop_in(frame or sys._getframe(1))
+
+    def _stop_in(self, frame):
+        """Stop in ``frame``, which has called us; not where we run the code for the model."""
+        if threading.get_ident() in self._busy or os.getpid() != self.pid:
             return
         self.note_reason("breakpoint_call")
-        sys.modules["pydevd"].settrace(
-            suspend=True,
-            trace_only_current_thread=True,
-            patch_multiprocessing=False,
-            stop_at_frame=sys._getframe(1),
-            notify_stdin=False,
-        )
+        thread = threading.current_thread()
+        with _untraced(self.py_db, thread):
+            command = sys.modules["_pydevd_bundle.pydevd_comm_constants"].CMD_SET_BREAK
+            self.py_db.set_suspend(thread, command)
+            self.py_db.do_wait_suspend(thread, frame, "line", None)
 
     def _suspend_notification(self, py_db, thread_id, thread, stop_reason):
         schema = sys.modules["_pydevd_bundle._debug_adapter.pydevd_schema"]
@@ -250,7 +261,7 @@ class Agent(FrameMemory):
             "executable": sys.executable,
             "pid": os.getpid(),
             "parent": os.getppid(),
-            "follows_children": self.follows_children,
+            "follows_children": pydevd_children.are_followed(),
         }
 
     def op_begin(self, reply, spec):
@@ -359,6 +370,22 @@ def flush_output():
             getattr(stream, "flush")()
         except (AttributeError, ValueError, OSError):
             continue
+
+
+@contextmanager
+def _untraced(py_db, thread):
+    """Keep pydevd from tracing this thread meanwhile, as it does around its own stops."""
+    monitoring = sys.modules.get("_pydevd_sys_monitoring.pydevd_sys_monitoring")
+    suspend = getattr(monitoring, "suspend_current_thread_tracing", None)
+    info = py_db.set_additional_thread_info(thread)
+    was_traced = suspend() if suspend is not None and hasattr(sys, "monitoring") else False
+    info.is_tracing += 1
+    try:
+        yield
+    finally:
+        info.is_tracing -= 1
+        if was_traced and monitoring is not None:
+            monitoring.resume_current_thread_tracing()
 
 
 def _reason_name(stop_reason):

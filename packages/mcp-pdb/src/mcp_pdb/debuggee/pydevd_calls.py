@@ -11,7 +11,8 @@ from __future__ import annotations
 import sys
 
 from . import source_lines, user_code
-from .tracing import CodeRegistry, code_lines, is_own_code
+from .code_registry import CodeRegistry, code_lines, is_own_code
+from .pydevd_stops import own_threads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,12 @@ class Calls(CodeRegistry):
             return original(frame, filename, force_check_project_scope)
 
         py_db.apply_files_filter = apply_files_filter
+
+    @property
+    def holding(self):
+        """Not None where other threads of the program stand still with the stopped one."""
+        others = len(sys._current_frames()) - len(own_threads()) - 1
+        return True if others > 0 else None
 
     def was_lost(self):
         """Whether Python has switched tracing off in this thread, as it does at the recursion limit."""

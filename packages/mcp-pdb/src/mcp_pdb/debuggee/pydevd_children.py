@@ -11,6 +11,12 @@ import socket
 import sys
 
 _PROBE_SECONDS = 0.5
+_followed = []
+
+
+def are_followed():
+    """Whether children connect to the server."""
+    return bool(_followed)
 
 
 def can_reach(port):
@@ -28,6 +34,7 @@ def arrange(pydevd, connection, follow):
     if not follow:
         os.register_at_fork(after_in_child=_run_free)
         return
+    _followed.append(True)
     original = pydevd.settrace_forked
 
     def settrace_forked(setup_tracing=True):

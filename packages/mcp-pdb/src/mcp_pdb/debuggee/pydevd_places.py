@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from . import breakpoints, inspector, user_code
+from .code_registry import code_lines
 from .deadline import Deadline
-from .tracing import code_lines
 
 _CONDITION_SECONDS = 10.0
 _LOST_TRACE = (

@@ -22,7 +22,6 @@ def serve(channel, pydevd_folder, port, token):
     pydevd_children.arrange(pydevd, connection, follow=port != 0)
     pydevd_loading.connect(pydevd, connection, port, token)
     agent = pydevd_agent.install(pydevd.get_global_debugger())
-    agent.follows_children = port != 0
     return run_target.run(begun.wait(), Hooks(agent))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import sys
 
 from . import inspector
 from .stopped import returned_text
@@ -72,9 +72,8 @@ def take_returned(frame):
 
 
 def own_threads():
-    """Idents of pydevd's and our own threads."""
-    return {
-        thread.ident
-        for thread in threading.enumerate()
-        if getattr(thread, "is_pydev_daemon_thread", False) or getattr(thread, "pydev_do_not_trace", False)
-    }
+    """Idents of pydevd's threads, which it hides from ``threading.enumerate``."""
+    py_db = sys.modules["pydevd"].get_global_debugger()
+    return (
+        {thread.ident for thread in list(py_db.created_pydb_daemon_threads)} if py_db is not None else set()
+    )
