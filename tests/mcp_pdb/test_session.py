@@ -187,6 +187,29 @@ async def test_stopping_ends_a_wait_and_every_process(connect: Connect):
     assert answers == ["the session was stopped"]
 
 
+async def test_an_evaluation_that_takes_long_is_busy_for_others_and_ends_with_the_session(connect: Connect):
+    answers: list[str] = []
+    async with connect() as debugging, anyio.create_task_group() as group:
+        await debugging.start(LOOP)
+        sleeping: dict[str, object] = {"code": "__import__('time').sleep(40)", "timeout_seconds": 45}
+        group.start_soon(keep, answers, debugging, "run_expression", None, sleeping)
+        await until(lambda: debugging.call("examine_locals"), "busy: run_expression has not finished")
+        assert "program.py:1" in await debugging.done("where_am_i", all_threads=True)
+        await debugging.done("stop_debugger")
+    assert len(answers) == 1
+
+
+async def test_a_trace_that_is_cancelled_leaves_the_session_in_step(connect: Connect):
+    async with connect() as debugging:
+        await debugging.start(SPIN)
+        with anyio.move_on_after(0.2):
+            await debugging.call("trace_lines", where="program.py:4", expressions=["number"], max_hits=1000)
+        if debugging.machine["state"] == "running" or "running" in await debugging.call("where_am_i"):
+            await debugging.call("pause_execution")
+        assert "number = " in await debugging.done("examine_locals")
+        await debugging.done("step_over")
+
+
 async def test_an_ended_program_stays_readable_until_it_is_stopped(connect: Connect):
     async with connect() as debugging:
         await debugging.start(LOOP, run=True)
@@ -402,8 +425,15 @@ def test_changes_of_another_frame_do_not_count_as_those_of_the_last_one():
     assert combine_steps([inner, outer], 2).changes == outer.changes
 
 
-async def keep(answers: list[str], debugging: Debugging, tool: str, target: str | None = None) -> None:
-    arguments = {} if target is None else {"target": target, "cwd": str(debugging.folder)}
+async def keep(
+    answers: list[str],
+    debugging: Debugging,
+    tool: str,
+    target: str | None = None,
+    arguments: dict[str, object] | None = None,
+) -> None:
+    if target is not None:
+        arguments = {"target": target, "cwd": str(debugging.folder)}
     result = await debugging.client.call_tool(tool, arguments)
     answers.extend(block.text for block in result.content if block.type == "text")
 

@@ -7,8 +7,8 @@ step with its program whatever its clients do.
 """
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -68,6 +68,7 @@ class ProgramRun:
         self._backend: Backend | None = None
         self._scope = anyio.CancelScope()
         self._wait_scope = anyio.CancelScope()
+        self._calls: set[anyio.CancelScope] = set()
         self._may_wait = anyio.Event()
         self._may_wait.set()
         self._parked = anyio.Event()
@@ -89,6 +90,22 @@ class ProgramRun:
                 self.fail(EngineError("the session was stopped"))
             self.ready.set()
             self.finished.set()
+            for scope in self._calls:
+                scope.cancel()
+
+    @contextmanager
+    def call(self) -> Generator[Backend]:
+        """The engine, for a call that ends with the run at the latest. Raises what ended it."""
+        with anyio.CancelScope() as scope:
+            self._calls.add(scope)
+            try:
+                yield self.backend
+            finally:
+                self._calls.discard(scope)
+        if scope.cancelled_caught:
+            raise self.failure or EngineError(
+                "the program ended before it answered; where_am_i has its report"
+            )
 
     async def stop(self) -> None:
         """End the program and everything it started; idempotent."""

@@ -45,13 +45,13 @@ def value_page(view: View, page: VariablePage, path: str) -> str:
     )
 
 
-def stack_report(view: View, frames: Sequence[Frame], total: int | None = None) -> str:
-    """The stopped thread's stack, innermost first."""
+def stack_report(view: View, frames: Sequence[Frame], depth: int = 0) -> str:
+    """The stopped thread's stack, innermost first; ``depth`` is how many frames there are in all."""
     lines = [
         frame_line(view, frame.location, frame.source, index=frame.index, repeated=frame.repeated)
         for frame in frames
     ]
-    left = (total or len(frames)) - len(frames)
+    left = depth - sum(frame.repeated for frame in frames)
     if left > 0:
         lines.append(f"{left} frames further out left out")
     body = Section(

@@ -281,6 +281,16 @@ class Session:
             await backend.remove_breakpoint(breakpoint_id)
         self.run.breakpoints.pop(breakpoint_id, None)
 
+    async def remove_breakpoints(self) -> int:
+        """Remove all that are left (a one-shot that fired is gone already); how many there were."""
+        self.require("remove_breakpoint", "stopped", "running")
+        async with self._engine("remove_breakpoint") as backend:
+            left = await backend.breakpoints()
+            for found in left:
+                await backend.remove_breakpoint(found.id)
+        self.run.breakpoints.clear()
+        return len(left)
+
     async def list_breakpoints(self) -> tuple[Breakpoint, ...]:
         """All that are set, with their hit counts."""
         async with self._engine("list_breakpoints") as backend:
@@ -438,7 +448,8 @@ class Session:
             raise BusyError(f"busy: {self._engine_user} has not finished; ask again when it has answered")
         self._engine_user = command
         try:
-            yield self.run.backend
+            with self.run.call() as backend:
+                yield backend
         finally:
             self._engine_lock.release()
 

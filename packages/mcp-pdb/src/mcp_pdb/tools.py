@@ -5,7 +5,7 @@ from typing import Literal, cast
 from mcp_pdb.calls import Answer, Call, breakpoint_spec, breakpoint_specs
 from mcp_pdb.errors import BreakpointError, DebuggerError
 from mcp_pdb.program_run import StartPlan
-from mcp_pdb.records import EngineName, ResumeKind
+from mcp_pdb.records import EngineName, ResumeKind, Stopped
 from mcp_pdb.render import breakpoint_line, start_lines
 from mcp_pdb.render_values import evaluation_report, locals_page, stack_report, threads_report, value_page
 from mcp_pdb.session import Session
@@ -84,10 +84,8 @@ async def remove_breakpoint(call: Call) -> Answer:
     session = call.session()
     wanted = call.arguments.text("id").strip()
     if wanted == "all":
-        numbers = list(session.run.breakpoints)
-        for number in numbers:
-            await session.remove_breakpoint(number)
-        return Answer(text=f"removed {len(numbers)} breakpoints", session=session)
+        count = await session.remove_breakpoints()
+        return Answer(text=f"removed {count} breakpoints", session=session)
     if not wanted.isdecimal():
         raise BreakpointError(f"id must be a breakpoint's number or all, not {wanted[:40]!r}")
     await session.remove_breakpoint(int(wanted))
@@ -132,7 +130,9 @@ async def where_am_i(call: Call) -> Answer:
     if call.arguments.flag("all_threads"):
         return Answer(text=threads_report(view, await session.threads()), session=session)
     async with session.inspecting(call.tool) as backend:
-        return Answer(text=stack_report(view, await backend.stack()), session=session)
+        frames = await backend.stack()
+    depth = session.outcome.depth if isinstance(session.outcome, Stopped) else 0
+    return Answer(text=stack_report(view, frames, depth), session=session)
 
 
 async def examine_locals(call: Call) -> Answer:
