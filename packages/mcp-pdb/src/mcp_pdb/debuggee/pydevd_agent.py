@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 from . import breakpoints, inspector, pydevd_children, pydevd_loading, stacks
 from .deadline import Watchdog
-from .pydevd_calls import Calls
+from .pydevd_calls import make_calls
 from .pydevd_places import Places
 from .pydevd_steps import Steps
 from .pydevd_stops import FrameMemory, frames_of, own_threads, take_returned
@@ -83,7 +83,7 @@ def install(py_db):
         if _current and _current[0].py_db is py_db:
             return _current[0]
         agent = Agent(py_db)
-        pydevd_loading.share_rules(py_db, agent.program_pdb)
+        pydevd_loading.share_rules(py_db)
         agent.take_over()
         if not _current:
             _tell_before_exiting()
@@ -145,7 +145,7 @@ class Agent(FrameMemory):
         self.pid = os.getpid()
         self.logs = []
         self.places = Places(self)
-        self.tracer = Calls(self.places.lines_of, self.forget_frame)
+        self.tracer = make_calls(self)
         self.ignored = set()
         self.watchdog = Watchdog(threading.main_thread().ident, self.ignored)
         self.cwd = os.getcwd()
@@ -191,6 +191,12 @@ class Agent(FrameMemory):
     def program_pdb(self, frame=None, *args, **options):
         """What ``pdb.set_trace()`` in the program calls in the end, also through pytest."""
         self._stop_in(frame or sys._getframe(1))
+
+    def replace_pdb(self):
+        """The program uses pdb: stop in our session instead."""
+        pdb_class = getattr(sys.modules.get("pdb"), "Pdb", None)
+        if pdb_class is not None:
+            pdb_class.set_trace = staticmethod(self.program_pdb)
 
     def _stop_in(self, frame):
         """Stop in ``frame``, which has called us; not where we run the code for the model."""

@@ -1,13 +1,15 @@
 """Which functions ran, how often, and when a frame is a new one: what pydevd does not keep.
 
-pydevd asks ``apply_files_filter`` about a code object before it traces it.
-Standing there shows every code object once and, up to Python 3.11, every call
-of a function that has a breakpoint or is being stepped into; from 3.12 a local
-``sys.monitoring`` event counts those calls.
+Up to Python 3.11 pydevd asks ``apply_files_filter`` about every code object
+before it traces it, and again at each call of a function that has a breakpoint
+or is stepped into; standing there shows them all. From 3.12 a
+``sys.monitoring`` tool of our own does, once per code object, and at every
+call only for functions whose calls matter.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 from . import source_lines, user_code
@@ -23,69 +25,57 @@ _NAME = "mcp-pdb"
 _monitoring: Any = getattr(sys, "monitoring", None)
 
 
-class Calls(CodeRegistry):
-    """The registry of code that ran, kept up by pydevd's own question.
+def make_calls(agent):
+    """The registry of code that suits this Python."""
+    return Calls(agent) if _monitoring is None else MonitoredCalls(agent)
 
-    ``has_lines(file)`` gives the watched lines of a file or None;
-    ``forget_frame`` is told of frames that have just begun.
+
+class Calls(CodeRegistry):
+    """The registry of code that ran.
+
+    ``agent`` answers ``places.lines_of(file)`` and is told ``forget_frame`` of
+    frames that have just begun and ``replace_pdb`` when the program uses pdb.
     """
 
-    def __init__(self, has_lines, forget_frame):
+    def __init__(self, agent):
         super().__init__()
         self.registry = self
         self.all_code = False
-        self._has_lines = has_lines
-        self._forget_frame = forget_frame
+        self.on_unwind = _ignore
+        self._agent = agent
         self._starts = {}
         self._names = {}
-        self._counted = {}
-        self._tool = None
-        self._unwinding = False
-        self.on_unwind = _ignore
 
     def take_over(self, py_db):
         """Stand where pydevd asks what to trace."""
         original = py_db.apply_files_filter
 
         def apply_files_filter(frame, filename, force_check_project_scope):
-            code = frame.f_code
-            start = self._starts.get(id(code))
-            if start is None or start[0] is not code:
-                self._first(frame, code)
-            elif _monitoring is None and frame.f_lasti == start[1]:
-                self._note_call(frame, code)
+            self._asked_about(frame, frame.f_code)
             if self.all_code:
                 return user_code.is_own(user_code.canonical(filename))
             return original(frame, filename, force_check_project_scope)
 
         py_db.apply_files_filter = apply_files_filter
 
-    @property
-    def holding(self):
-        """Not None where other threads of the program stand still with the stopped one."""
-        others = len(sys._current_frames()) - len(own_threads()) - 1
-        return True if others > 0 else None
+    def _asked_about(self, frame, code):
+        start = self._starts.get(id(code))
+        if start is None or start[0] is not code:
+            self._starts[id(code)] = start = (code, _start_offset(code))
+            self._first(code)
+        if frame.f_lasti == start[1]:
+            self._note_call(frame, code)
 
-    def was_lost(self):
-        """Whether Python has switched tracing off in this thread, as it does at the recursion limit."""
-        return _monitoring is None and sys.gettrace() is None
-
-    def _first(self, frame, code):
-        if not hasattr(code, "co_code"):
-            return
-        start = _start_offset(code)
-        self._starts[id(code)] = (code, start)
+    def _first(self, code):
         if is_own_code(code.co_filename):
             return
         self.add(code)
-        if frame.f_lasti <= start:
-            self._note_call(frame, code)
-        if _monitoring is not None:
-            self._count_if_watched(code)
+        if code.co_name == "__init__" and os.path.basename(code.co_filename) == "pdb.py":
+            self._agent.replace_pdb()
 
     def _note_call(self, frame, code):
         self.calls[id(code)] = self.calls.get(id(code), 0) + 1
-        self._forget_frame(frame)
+        self._agent.forget_frame(frame)
 
     def qualname(self, code):
         """The qualified name of a code object's function."""
@@ -97,45 +87,92 @@ class Calls(CodeRegistry):
             self._names[key] = found if found and found.endswith(code.co_name) else code.co_name
         return self._names[key]
 
-    # -- counting from 3.12 on ----------------------------------------------------------
+    @property
+    def holding(self):
+        """Not None where other threads of the program stand still with the stopped one."""
+        others = len(sys._current_frames()) - len(own_threads()) - 1
+        return True if others > 0 else None
+
+    def was_lost(self):
+        """Whether Python has switched tracing off in this thread, as it does at the recursion limit."""
+        return sys.gettrace() is None
 
     def count(self, code):
-        """Count the starts of ``code`` from now on."""
-        if id(code) not in self._counted and self._has_tool():
-            self._counted[id(code)] = code
-            _monitoring.set_local_events(self._tool, code, _monitoring.events.PY_START)
+        """Count the calls of ``code`` from now on; here that needs nothing."""
+
+    def count_watched(self, file):
+        """Count the functions of ``file`` that have watched lines; likewise."""
 
     def watch_unwind(self, wanted):
-        """Tell ``on_unwind`` of frames that an exception leaves, while ``wanted``."""
-        if wanted != self._unwinding and self._has_tool():
-            self._unwinding = wanted
-            _monitoring.set_events(self._tool, _monitoring.events.PY_UNWIND if wanted else 0)
+        """Tell ``on_unwind`` of frames that an exception leaves; here pydevd sees to it."""
 
-    def _has_tool(self):
-        if _monitoring is None:
-            return False
-        if self._tool is None:
-            free = [tool for tool in _TOOLS if _monitoring.get_tool(tool) is None]
-            if not free:
-                return False
-            self._tool = free[0]
-            _monitoring.use_tool_id(self._tool, _NAME)
-            _monitoring.register_callback(self._tool, _monitoring.events.PY_START, self._on_start)
-            _monitoring.register_callback(self._tool, _monitoring.events.PY_UNWIND, self._on_unwind)
-        return True
+
+class MonitoredCalls(Calls):
+    """The same from Python 3.12 on."""
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self._counted = {}
+        self._tool = None
+        self._events = 0
+
+    def take_over(self, py_db):
+        """Watch code objects start."""
+        super().take_over(py_db)
+        free = [tool for tool in _TOOLS if _monitoring.get_tool(tool) is None]
+        if not free:  # the program's own tools have them all: calls are not counted
+            return
+        self._tool = free[0]
+        _monitoring.use_tool_id(self._tool, _NAME)
+        events = _monitoring.events
+        _monitoring.register_callback(self._tool, events.PY_START, self._on_start)
+        _monitoring.register_callback(self._tool, events.PY_UNWIND, self._on_unwind)
+        self._set_events(events.PY_START)
+
+    def _asked_about(self, frame, code):
+        pass
+
+    def was_lost(self):
+        """Never: a tool is not switched off at the recursion limit."""
+        return False
+
+    def count(self, code):
+        """Count the calls of ``code`` from now on."""
+        if id(code) not in self._counted:
+            self._counted[id(code)] = code
+            _monitoring.restart_events()
 
     def count_watched(self, file):
         """Count the functions of ``file`` that have watched lines."""
         for code in list((self.by_file.get(file) or {}).values()):
-            self._count_if_watched(code)
+            if self._is_watched(code):
+                self.count(code)
 
-    def _count_if_watched(self, code):
-        lines = self._has_lines(user_code.canonical(code.co_filename))
-        if lines and any(line in lines for line in code_lines(code)):
-            self.count(code)
+    def watch_unwind(self, wanted):
+        """Tell ``on_unwind`` of frames that an exception leaves, while ``wanted``."""
+        events = _monitoring.events
+        self._set_events(events.PY_START | (events.PY_UNWIND if wanted else 0))
+
+    def _set_events(self, events):
+        if self._tool is not None and events != self._events:
+            self._events = events
+            _monitoring.set_events(self._tool, events)
+
+    def _is_watched(self, code):
+        lines = self._agent.places.lines_of(user_code.canonical(code.co_filename))
+        return bool(lines) and any(line in lines for line in code_lines(code))
 
     def _on_start(self, code, offset):
+        start = self._starts.get(id(code))
+        if start is None or start[0] is not code:
+            self._starts[id(code)] = (code, offset)
+            self._first(code)
+            if self._is_watched(code):
+                self._counted[id(code)] = code
+        if id(code) not in self._counted:
+            return _monitoring.DISABLE
         self._note_call(sys._getframe(1), code)
+        return None
 
     def _on_unwind(self, code, offset, exception):
         self.on_unwind(sys._getframe(1))
@@ -149,7 +186,7 @@ def _start_offset(code):
     """``f_lasti`` of a frame at its call event: -1 before 3.11, then that of the first RESUME."""
     if sys.version_info < (3, 11):
         return -1
-    from opcode import opmap  # only needed from 3.11 on
+    from opcode import opmap  # only needed on 3.11
 
     resume = opmap["RESUME"]
     instructions = code.co_code[::2]

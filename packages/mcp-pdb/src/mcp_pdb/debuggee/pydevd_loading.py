@@ -100,12 +100,6 @@ def _initialize_network(py_db, sock, terminate_on_socket_close=True):
     py_db.reader.start()
 
 
-def _replace_pdb(set_trace):
-    pdb_class = getattr(sys.modules.get("pdb"), "Pdb", None)
-    if pdb_class is not None:
-        pdb_class.set_trace = staticmethod(set_trace)
-
-
 def end_sessions_ourselves(py_db):
     """Do without pydevd's thread that looks five times a second whether the program has ended."""
     py_db._create_check_output_thread = _do_nothing
@@ -126,18 +120,12 @@ def _send_at_once(sock):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def share_rules(py_db, set_trace):
-    """Have pydevd judge files as ``user_code`` does, also those named like its own (``io.py``).
-
-    It asks once per code object. That is also where the program's use of
-    ``pdb`` is seen, whose ``set_trace`` becomes ours.
-    """
+def share_rules(py_db):
+    """Have pydevd judge files as ``user_code`` does, also those named like its own (``io.py``)."""
     original = py_db._internal_get_file_type
 
     def file_type(paths):
         path = paths[0]
-        if paths[-1] == "pdb.py":
-            _replace_pdb(set_trace)
         if user_code.is_own(path):
             return py_db.PYDEV_FILE
         return None if user_code.is_user_code(path) else original(paths)
