@@ -125,7 +125,7 @@ def started() -> str:
         pid=4242,
         notes=("pytest-xdist is switched off (-n 0)", "coverage is switched off (--no-cov)"),
     )
-    opening = [*start_lines("dbg-Ab3dEf12", target, facts), breakpoint_line(VIEW, BOUND)]
+    opening = [*start_lines(VIEW, "dbg-Ab3dEf12", target, facts), breakpoint_line(VIEW, BOUND)]
     return stop_report(
         VIEW, replace(STEP, reason="entry", breakpoint_ids=(), changes=()), OutputTail(), opening=opening
     )

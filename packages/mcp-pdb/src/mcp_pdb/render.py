@@ -195,9 +195,9 @@ def frame_line(
     return f"{head}{view.place(location)}{times}{text}"
 
 
-def start_lines(session_id: str, target: Target, facts: EngineFacts) -> list[str]:
+def start_lines(view: View, session_id: str, target: Target, facts: EngineFacts) -> list[str]:
     """The opening of a start answer: what is debugged, with what, and what was switched off."""
-    what = target.target.replace("\n", " ") if target.kind != "code" else "code"
+    what = view.path(target.target).replace("\n", " ") if target.kind != "code" else "code"
     source = f" ({target.interpreter_source})" if target.interpreter_source else ""
     lines = [
         f"session {session_id}: {target.kind} {clip_line(what, 200)} in {target.cwd or '.'}",

@@ -55,7 +55,7 @@ def opening(call: Call, session: Session) -> tuple[str, ...]:
     """What a start answer says before its first report."""
     run = session.run
     view = call.view(session)
-    lines = start_lines(session.id, run.plan.target, run.backend.facts)
+    lines = start_lines(view, session.id, run.plan.target, run.backend.facts)
     lines.extend(breakpoint_line(view, bound) for _, bound in run.breakpoints.values())
     lines.extend(run.refused)
     others = [
