@@ -3,7 +3,7 @@
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench.measurements import Fleet, FloorComparison, HotLoop, Memory, median
@@ -118,7 +118,11 @@ def _first_stop_targets(results: Results) -> Iterator[Target]:
             detail=f"{ours * 1000:.0f} ms / {floor.floor_first_stop * 1000:.0f} ms",
         )
     medians = {name: median(each) for name, each in results.first_stops.items() if each}
-    yield from _against_fastest(results, "first stop", medians, limit=0.4, digits=0, mcp_only=False)
+    for target in _against_fastest(results, "first stop", medians, limit=0.4, digits=0, mcp_only=False):
+        floor = next((each.floor_first_stop for each in results.floors if each.python == "3.11"), None)
+        rival = medians[Ours.name] / target.value
+        bound = f"; the floor itself: {floor / rival:.2f}x" if floor else ""
+        yield replace(target, detail=target.detail + bound)
 
 
 def _step_targets(results: Results) -> Iterator[Target]:
