@@ -12,11 +12,7 @@ from mcp_pdb.errors import DebuggerError, EngineError
 
 
 class DapError(DebuggerError):
-    """A request was refused; ``kind`` is what our own requests say about why."""
-
-    def __init__(self, message: str, kind: str = "") -> None:
-        super().__init__(message)
-        self.kind = kind
+    """A request was refused; the text is what the other side says about it."""
 
 
 class GoneError(EngineError):
@@ -109,7 +105,7 @@ class DapClient:
             raise GoneError
         body: dict[str, Any] = response.get("body") or {}
         if not response.get("success"):
-            raise DapError(response.get("message") or "refused", str(body.get("kind", "")))
+            raise DapError(response.get("message") or "refused")
         return body
 
     async def aclose(self) -> None:

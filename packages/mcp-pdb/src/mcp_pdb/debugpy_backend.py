@@ -8,6 +8,7 @@ starts connect back over the loopback interface (``debugpy_children``).
 
 import signal
 from collections import deque
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,18 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_pdb import wire_records
+from mcp_pdb import debugpy_attach, wire_records
+from mcp_pdb.dap_client import DapError
 from mcp_pdb.debugpy_children import Children
 from mcp_pdb.debugpy_process import DebugpyProcess
-from mcp_pdb.errors import EngineError, InterpreterError, StateError, UnsupportedError
+from mcp_pdb.errors import (
+    DebuggerError,
+    EngineError,
+    InterpreterError,
+    StateError,
+    TargetError,
+    UnsupportedError,
+)
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
 from mcp_pdb.output import OutputBuffer
 from mcp_pdb.records import (
@@ -42,6 +51,7 @@ from mcp_pdb.run_notes import RunNotes
 _ENTRY = Path(__file__).parent / "debuggee" / "debugpy_main.py"
 _ABILITIES = frozenset({"attach", "follow_children", "send_input", "pdb_command", "trace_lines"})
 _PAUSE_SECONDS = 1.0
+_LEAVE_SECONDS = 3.0
 _COMMANDS: dict[ResumeKind, str] = {
     "continue": "continue",
     "until": "continue",
@@ -81,15 +91,23 @@ class DebugpyBackend:
             interpreter=hello.get("executable", self._target.interpreter),
             python_version=hello.get("python_version", ""),
             pid=hello.get("pid", 0),
-            can=_ABILITIES if hello.get("follows_children") else _ABILITIES - {"follow_children"},
+            can=_ABILITIES - self._inabilities(hello),
             notes=tuple(self._notes.switched_off),
         )
+
+    def _inabilities(self, hello: dict[str, Any]) -> set[str]:
+        if self._target.kind == "attach":
+            return {"send_input"}
+        return set() if hello.get("follows_children") else {"follow_children"}
 
     # -- life -------------------------------------------------------------------------
 
     async def launch(self, target: Target, launcher: Launcher) -> None:
-        """Start pydevd in the target's interpreter and configure it."""
+        """Start pydevd in the target's interpreter and configure it; or attach to a running process."""
         self._target = target
+        if target.kind == "attach":
+            await self._attach(target, launcher)
+            return
         port, token = "0", ""
         if self._follow_children:
             children = self._children = Children(target, self._on_event)
@@ -116,6 +134,33 @@ class DebugpyBackend:
             await main.configure(token=token, cwd=target.cwd, root=target.root or target.cwd)
         except EngineError:
             raise self._start_failure() from None
+
+    async def _attach(self, target: Target, launcher: Launcher) -> None:
+        place = debugpy_attach.place_of(target.target)
+        stream = await debugpy_attach.connect(place, launcher)
+        self._children = Children(target, self._on_event)
+        main = DebugpyProcess(stream, self._on_event)
+        self._task_group.start_soon(self._serve_attached, main)
+        root = target.root or target.cwd
+        try:
+            with anyio.fail_after(place.seconds):
+                await main.attach(place.arguments, cwd=target.cwd, root=root, breakpoints={})
+        except (EngineError, DapError, TimeoutError) as error:
+            await main.client.aclose()
+            said = f"{error} {self._output.take(None, 300)[0]}".strip()
+            raise TargetError(
+                f"Cannot attach to {target.target}: {said or 'no answer'}; is it a Python program of ours, "
+                "and is debugpy.listen called or ptrace allowed?"
+            ) from None
+        self._main = self._current = main
+
+    async def _serve_attached(self, main: DebugpyProcess) -> None:
+        await main.client.serve()
+        if main is self._main and not self._terminated:
+            self._deliver(
+                None,
+                Exited(code=None, summary=("the attached process has ended",), verdicts=self._verdicts()),
+            )
 
     async def _serve_main(self, main: DebugpyProcess) -> None:
         await main.client.serve()
@@ -157,16 +202,23 @@ class DebugpyBackend:
 
     def _on_event(self, process: DebugpyProcess, name: str, body: dict[str, Any]) -> None:
         match name:
-            case "stopped":
+            case "stopped" if "mcpPdb" in body:
                 self._deliver(process, self._stop_of(process, body["mcpPdb"]))
             case "mcpPdbNote":
                 self._notes.add(body["kind"], body["data"])
             case "mcpPdbEnded" if process is self._main:
                 self._ended = body
+            case "debugpyAttach":
+                self._fetch_child(body)
             case "output" if body.get("category") in ("stdout", "stderr"):
                 self._output.feed(body.get("output", ""))
             case _:
                 pass
+
+    def _fetch_child(self, body: dict[str, Any]) -> None:
+        if self._children is not None and "connect" in body:
+            arguments = {"subProcessId": body["subProcessId"]}
+            self._task_group.start_soon(self._children.fetch, body["connect"], arguments)
 
     def _stop_of(self, process: DebugpyProcess, report: dict[str, Any]) -> Stopped:
         stop = wire_records.stopped_of(report)
@@ -180,7 +232,11 @@ class DebugpyBackend:
         self._arrived.set()
 
     async def begin(self, *, stop_at_entry: bool) -> None:
-        """Let the program run."""
+        """Let the program run; one that was attached to runs already."""
+        if self._process is None:
+            if stop_at_entry:
+                await self.pause()
+            return
         await self._here().begin(wire_records.run_fields(self._target, stop_at_entry=stop_at_entry))
 
     async def wait(self) -> Outcome:
@@ -195,12 +251,21 @@ class DebugpyBackend:
         return outcome
 
     async def terminate(self) -> None:
-        """End the debuggee and all its descendants; idempotent."""
-        if self._process is None or self._terminated:
+        """End the debuggee and all its descendants, or leave what was attached to; idempotent."""
+        if self._terminated:
             return
         self._terminated = True
         self._output.collect()
-        await self._process.aclose()
+        if self._process is not None:
+            await self._process.aclose()
+        elif self._main is not None:
+            await self._leave(self._main)
+
+    async def _leave(self, main: DebugpyProcess) -> None:
+        with anyio.move_on_after(_LEAVE_SECONDS), suppress(DebuggerError):
+            await main.ask("leave")
+            await main.client.request("disconnect", {"terminateDebuggee": False})
+        await main.client.aclose()
 
     # -- moving -----------------------------------------------------------------------
 
@@ -340,7 +405,9 @@ class DebugpyBackend:
     async def send_input(self, text: str) -> None:
         """Write to the program's own standard input."""
         if self._process is None:
-            raise StateError(_NOT_STARTED)
+            raise UnsupportedError(
+                "The input of an attached process is its own; only a started program has ours."
+            )
         await self._process.write_stdin(text.encode())
 
     def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:

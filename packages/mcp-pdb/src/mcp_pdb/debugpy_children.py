@@ -3,6 +3,8 @@
 import logging
 import secrets
 from collections import Counter
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -36,15 +38,43 @@ class Children:
 
     async def _welcome(self, stream: anyio.abc.SocketStream) -> None:
         child = DebugpyProcess(stream, self._on_child_event)
+        await self._keep(
+            child,
+            partial(
+                child.adopt,
+                token=self.token,
+                cwd=self._target.cwd,
+                root=self._target.root or self._target.cwd,
+                breakpoints=self.breakpoints,
+            ),
+        )
+
+    async def fetch(self, address: dict[str, Any], arguments: dict[str, Any]) -> None:
+        """Follow a child that the adapter of an attached process has announced."""
+        try:
+            stream = await anyio.connect_tcp(address["host"], address["port"])
+        except OSError as error:
+            logger.debug("the adapter cannot be reached for a child: %s", error)
+            return
+        child = DebugpyProcess(stream, self._on_child_event)
+        await self._keep(
+            child,
+            partial(
+                child.attach,
+                arguments,
+                cwd=self._target.cwd,
+                root=self._target.root or self._target.cwd,
+                breakpoints=self.breakpoints,
+            ),
+        )
+
+    async def _keep(self, child: DebugpyProcess, configure: Callable[[], Awaitable[None]]) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(child.client.serve)
-            root = self._target.root or self._target.cwd
             try:
-                await child.adopt(
-                    token=self.token, cwd=self._target.cwd, root=root, breakpoints=self.breakpoints
-                )
+                await configure()
             except DebuggerError as error:
-                logger.debug("a connection to the port for children ended early: %s", error)
+                logger.debug("a connection of a child ended early: %s", error)
                 await child.client.aclose()
                 return
             self.living.append(child)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.abc
 
 from mcp_pdb.dap_client import DapClient, DapError, GoneError
@@ -25,7 +26,7 @@ _agent.prepare(None)
 """
 _ATTACH_OPTIONS: dict[str, Any] = {
     "justMyCode": True,
-    "showReturnValue": True,
+    "showReturnValue": False,
     "stopAllThreadsOnSuspend": True,
     "steppingResumesAllThreads": True,
     "resolveSymlinks": True,
@@ -47,10 +48,14 @@ class DebugpyProcess:
         self.dap_thread: int | None = None
         """The stopped thread as DAP numbers it; None while running."""
         self.all_code = False
+        self._can_configure = anyio.Event()
+        self._refusal = ""
 
     def _on_event(self, name: str, body: dict[str, Any]) -> None:
         if name == "stopped":
             self.dap_thread = body.get("threadId")
+        elif name == "initialized":
+            self._can_configure.set()
         self._on_event_(self, name, body)
 
     @property
@@ -87,10 +92,38 @@ class DebugpyProcess:
         await client.request("attach", _ATTACH_OPTIONS)
         await self.load_agent()
         self.hello = await self.ask("hello", cwd=cwd, root=root)
+        await self._set_all(breakpoints)
+        await client.request("configurationDone")
+
+    async def attach(
+        self, arguments: dict[str, Any], *, cwd: str, root: str, breakpoints: Mapping[int, Fields]
+    ) -> None:
+        """Configure a running process through an adapter. Raises EngineError when it cannot."""
+        client = self.client
+        await client.request("initialize", _CLIENT)
+        number = await client.send("attach", _ATTACH_OPTIONS | {"redirectOutput": True} | arguments)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch_refusal, number, group.cancel_scope)
+            await self._can_configure.wait()
+            await self.load_agent()
+            self.hello = await self.ask("hello", cwd=cwd, root=root)
+            await self._set_all(breakpoints)
+            await client.request("configurationDone")
+            group.cancel_scope.cancel()
+        if not self.hello:
+            raise EngineError(self._refusal or "the adapter did not attach")
+
+    async def _watch_refusal(self, number: int, scope: anyio.CancelScope) -> None:
+        try:
+            await self.client.response(number)
+        except DebuggerError as error:
+            self._refusal = str(error)
+            scope.cancel()
+
+    async def _set_all(self, breakpoints: Mapping[int, Fields]) -> None:
         for number, fields in breakpoints.items():
             with suppress(BreakpointError):
                 await self.ask("set_breakpoint", spec=fields, number=number)
-        await client.request("configurationDone")
 
     async def load_agent(self) -> None:
         """Have the process load our side of the debuggee, by path, where it has not been launched by us."""
@@ -99,9 +132,12 @@ class DebugpyProcess:
     async def ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """Our own request. Raises what the debuggee refused, as a DebuggerError."""
         try:
-            return await self.client.request(_OWN_REQUEST, {"op": operation, **arguments})
+            answer = await self.client.request(_OWN_REQUEST, {"op": operation, **arguments})
         except DapError as error:
-            raise _error(operation, error) from None
+            raise _error(operation, "internal", str(error)) from None
+        if "refusal" in answer:
+            raise _error(operation, answer["refusal"]["kind"], answer["refusal"]["message"])
+        return answer
 
     async def move(self, command: str) -> None:
         """``continue``, ``next``, ``stepIn`` or ``stepOut`` of the stopped thread."""
@@ -121,9 +157,8 @@ class DebugpyProcess:
             self.all_code = wanted
 
 
-def _error(operation: str, error: DapError) -> DebuggerError:
-    text = str(error)
-    match error.kind:
+def _error(operation: str, kind: str, text: str) -> DebuggerError:
+    match kind:
         case "refused" if operation in _BREAKPOINT_OPERATIONS:
             return BreakpointError(text)
         case "refused" | "stuck":

@@ -21,8 +21,8 @@ from .deadline import Watchdog
 from .pydevd_calls import make_calls
 from .pydevd_places import Places
 from .pydevd_steps import Steps
-from .pydevd_stops import FrameMemory, frames_of, own_threads, take_returned
-from .stopped import Refused, StoppedThread
+from .pydevd_stops import FrameMemory, frames_of, own_threads, suspended_threads, without_waiting
+from .stopped import Refused, StoppedThread, returned_text
 
 COMMAND = "mcpPdb"
 _CMD_RETURN = 502
@@ -57,6 +57,7 @@ def prepare(on_begin):
     py_db = sys.modules["pydevd"].get_global_debugger()
     reader = getattr(py_db, "reader", None)
     if reader is not None:
+        pydevd_loading.send_at_once(reader.sock)
         reader.process_net_command_json = process.__get__(reader.process_net_command_json.__self__)
 
 
@@ -120,7 +121,8 @@ class Reply:
         self._send({"success": True, "body": body})
 
     def fail(self, message, kind):
-        self._send({"success": False, "message": message, "body": {"kind": kind}})
+        """Refuse; as a success in DAP's terms, since adapters pass no body of a failure on."""
+        self._send({"success": True, "body": {"refusal": {"kind": kind, "message": message}}})
 
     def _send(self, fields):
         if self._sent:
@@ -146,6 +148,7 @@ class Agent(FrameMemory):
         self.logs = []
         self.places = Places(self)
         self.tracer = make_calls(self)
+        self.steps = Steps(py_db, self.tracer.watch_unwind)
         self.ignored = set()
         self.watchdog = Watchdog(threading.main_thread().ident, self.ignored)
         self.cwd = os.getcwd()
@@ -162,9 +165,8 @@ class Agent(FrameMemory):
         self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
         pydevd_loading.end_sessions_ourselves(self.py_db)
         self.tracer.take_over(self.py_db)
-        steps = Steps(self.py_db, self.tracer.watch_unwind)
-        self.tracer.on_unwind = steps.on_unwind
-        steps.take_over()
+        self.tracer.on_unwind = self.steps.on_unwind
+        self.steps.take_over()
         self.places.sync()
 
     def send_event(self, name, body):
@@ -229,10 +231,10 @@ class Agent(FrameMemory):
                 frames.exc_type, frames.exc_desc, frames.trace_obj
             )
         self.places.drop_temporary()
-        returned = take_returned(stopped.top)
         report = dict(stopped.report(), logs=self.take_logs(), **why)
-        if why["reason"] == "step":
-            report["returned"] = returned
+        returned = self.steps.returned(thread.ident)
+        if returned is not None:
+            report["returned"] = returned_text(self.tracer.qualname(returned[0]), returned[1])
         self.remember_frame(stopped.top, None)
         self.tracer.count(stopped.top.f_code)
         return report
@@ -270,6 +272,11 @@ class Agent(FrameMemory):
             "follows_children": pydevd_children.are_followed(),
         }
 
+    def op_leave(self, reply):
+        """The server goes away from a process that it had attached to."""
+        self.places.clear()
+        return {}
+
     def op_begin(self, reply, spec):
         _on_begin[0](spec)
         return {}
@@ -299,8 +306,12 @@ class Agent(FrameMemory):
     def op_threads(self, reply):
         flush_output()
         stopped = self._stopped.ident if self._stopped is not None and self._is_stopped() else None
-        found = stacks.thread_stacks(own_threads() | self.ignored) + stacks.task_stacks()
-        return {"threads": found, "stopped": stopped}
+        held = suspended_threads()
+        threads = [
+            without_waiting(row) if row["ident"] in held else row
+            for row in stacks.thread_stacks(own_threads() | self.ignored)
+        ]
+        return {"threads": threads + stacks.task_stacks(), "stopped": stopped}
 
     def op_flush(self, reply):
         flush_output()

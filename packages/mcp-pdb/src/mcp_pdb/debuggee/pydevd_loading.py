@@ -83,7 +83,7 @@ def _initialize_network(py_db, sock, terminate_on_socket_close=True):
     """What pydevd does, without the tenth of a second it sleeps afterwards."""
     pydevd = sys.modules["pydevd"]
     sock.settimeout(None)
-    _send_at_once(sock)
+    send_at_once(sock)
     for name in ("reader", "writer"):
         thread = getattr(py_db, name, None)
         if thread is not None:
@@ -112,7 +112,7 @@ def _do_nothing():
     pass
 
 
-def _send_at_once(sock):
+def send_at_once(sock):
     """Turn off Nagle's delay: pydevd sends a message's header and body apart (debugpy issue 2054)."""
     import socket
 
@@ -122,6 +122,9 @@ def _send_at_once(sock):
 
 def share_rules(py_db):
     """Have pydevd judge files as ``user_code`` does, also those named like its own (``io.py``)."""
+    pydevd_file = sys.modules["pydevd"].__file__
+    if pydevd_file is not None:
+        user_code.regard_as_own(os.path.dirname(pydevd_file))
     original = py_db._internal_get_file_type
 
     def file_type(paths):

@@ -49,6 +49,11 @@ class Places:
         self._table.remove(number)
         self.sync()
 
+    def clear(self):
+        """Remove all."""
+        self._entry_code = None
+        self._drop(self._table.visible() + self._table.hidden())
+
     def drop_temporary(self):
         """Drop what was set for one run only."""
         self._drop([breakpoint for breakpoint in self._table.hidden() if breakpoint.rows is None])

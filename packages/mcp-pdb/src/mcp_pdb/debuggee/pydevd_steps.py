@@ -11,8 +11,12 @@ from __future__ import annotations
 import sys
 import threading
 from _thread import get_ident
+from opcode import opmap
 
 _STACK_RESERVE = 500
+_RETURNING = frozenset(
+    opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST", "RETURN_GENERATOR") if name in opmap
+)
 
 
 class Steps:
@@ -40,6 +44,7 @@ class Steps:
         )
         self._leaving = frozenset((constants.CMD_STEP_RETURN, constants.CMD_STEP_RETURN_MY_CODE))
         self._put_off = {}
+        self._returned = {}
         self._set_suspend = py_db.set_suspend
         self._do_wait_suspend = py_db.do_wait_suspend
 
@@ -55,7 +60,10 @@ class Steps:
             self._set_suspend(thread, stop_reason, *rest, **options)
 
     def _on_do_wait_suspend(self, thread, frame, event, arg, *rest, **options):
-        put_off = self._put_off.pop(get_ident(), None)
+        ident = get_ident()
+        put_off = self._put_off.pop(ident, None)
+        if event == "return":
+            self._note_return(ident, frame, arg)
         if put_off is not None:
             if event == "return":
                 self._go_on_in(frame, thread)
@@ -69,6 +77,7 @@ class Steps:
             self._do_wait_suspend(thread, frame, event, arg, *rest, **options)
         finally:
             sys.setrecursionlimit(limit)
+            self._returned.pop(ident, None)
         command = thread.additional_info.pydev_step_cmd
         self._watch_unwind(command in self._walking or command in self._leaving)
 
@@ -79,9 +88,26 @@ class Steps:
         info.update_stepping_info()
         self._py_db.set_trace_for_frame_and_parents(thread.ident, caller)
 
+    def _note_return(self, ident, caller, value):
+        """Keep what the stepped frame returned, the first of those that a step leaves."""
+        left = sys._getframe(2)
+        while left is not None and left.f_back is not caller:
+            left = left.f_back
+        if left is not None and _has_returned(left):
+            self._returned.setdefault(ident, (left.f_code, value))
+
+    def returned(self, ident):
+        """``(code, value)`` of the call that the present step of a thread has left, or None."""
+        return self._returned.get(ident)
+
     def on_unwind(self, frame):
         """An exception leaves ``frame``; the step that was to end in it goes on outside."""
         thread = threading.current_thread()
         info = getattr(thread, "additional_info", None)
         if info is not None and info.pydev_step_stop is frame and info.pydev_step_cmd != -1:
             self._go_on_in(frame.f_back, thread)
+
+
+def _has_returned(frame):
+    """Whether a "return" event of ``frame`` is one; up to 3.11 an exception that leaves it makes one too."""
+    return sys.version_info >= (3, 12) or frame.f_code.co_code[frame.f_lasti] in _RETURNING

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 from . import inspector
-from .stopped import returned_text
 
-RETURN_VALUES = "__pydevd_ret_val_dict"
 _KEPT_FRAMES = 300
 
 
@@ -35,14 +34,14 @@ class FrameMemory:
     def remember_frame(self, frame, snapshot):
         """Keep what a frame's names look like now, for the next stop in it."""
         if snapshot is None:
-            snapshot = snapshot_of(frame)
+            snapshot = inspector.snapshot(frame.f_locals, frame.f_code)
         while len(self._snapshots) >= _KEPT_FRAMES:
             self._snapshots.pop(next(iter(self._snapshots)))
         self._snapshots[id(frame)] = snapshot
 
     def changes_in(self, frame):
         """How a frame's names differ from its last stop; its arguments at the first."""
-        now = snapshot_of(frame)
+        now = inspector.snapshot(frame.f_locals, frame.f_code)
         before = self._snapshots.get(id(frame))
         if before is None:
             code = frame.f_code
@@ -52,28 +51,26 @@ class FrameMemory:
         return inspector.diff(before, now)
 
 
-def snapshot_of(frame):
-    """The frame's visible names and fingerprints, without what pydevd keeps in it."""
-    namespace = frame.f_locals
-    if RETURN_VALUES in namespace:
-        namespace = {name: value for name, value in namespace.items() if name != RETURN_VALUES}
-    return inspector.snapshot(namespace, frame.f_code)
-
-
-def take_returned(frame):
-    """``name() -> value`` of the call that has just returned into ``frame``, or None."""
-    values = frame.f_locals.get(RETURN_VALUES)
-    if not isinstance(values, dict) or not values:
-        return None
-    name = list(values)[-1]
-    value = values[name]
-    values.clear()
-    return returned_text(name, value)
-
-
 def own_threads():
     """Idents of pydevd's threads, which it hides from ``threading.enumerate``."""
     py_db = sys.modules["pydevd"].get_global_debugger()
     return (
         {thread.ident for thread in list(py_db.created_pydb_daemon_threads)} if py_db is not None else set()
     )
+
+
+def suspended_threads():
+    """Idents of threads that pydevd holds."""
+    found = set()
+    for thread in threading.enumerate():
+        info = getattr(thread, "additional_info", None)
+        if info is not None and info.is_in_wait_loop:
+            found.add(thread.ident)
+    return found
+
+
+def without_waiting(row):
+    """A thread's row without the frames in which pydevd makes it wait."""
+    frames = row["frames"]
+    first = next((index for index, frame in enumerate(frames) if frame["is_user"]), 0)
+    return dict(row, frames=frames[first:], waits_on=None)

@@ -20,7 +20,7 @@ def _current_directory():
 
 
 _START_DIRECTORY = _current_directory()
-_OWN_DIRECTORY = os.path.realpath(os.path.dirname(os.path.abspath(__file__)))
+_own_directories = [os.path.realpath(os.path.dirname(os.path.abspath(__file__)))]
 STANDARD_LIBRARY = os.path.realpath(os.path.dirname(os.__file__))
 _INSTALLED_PARTS = ("site-packages", "dist-packages")
 _GENERATED_PREFIXES = ("<frozen ", "<attrs generated ", "<string>", "<__array_function__")
@@ -69,7 +69,12 @@ def is_installed(path):
 
 def is_own(path):
     """True for a canonical path that belongs to this debugger."""
-    return _is_within(path, _OWN_DIRECTORY)
+    return any(_is_within(path, directory) for directory in _own_directories)
+
+
+def regard_as_own(directory):
+    """Count the files below ``directory`` to this debugger, such as those of an engine."""
+    _own_directories.append(os.path.realpath(directory))
 
 
 def _has_known_source(filename):
