@@ -44,6 +44,7 @@ class DapClient:
         self._numbers = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
         self._send_lock = anyio.Lock()
+        self._is_closing = False
         self.closed = anyio.Event()
 
     async def serve(self) -> None:
@@ -59,7 +60,7 @@ class DapClient:
             for pending in self._pending.values():
                 pending.arrived.set()
             with anyio.CancelScope(shield=True):
-                await self._stream.aclose()
+                await self.aclose()
 
     def _handle(self, message: Message) -> None:
         match message.get("type"):
@@ -109,5 +110,7 @@ class DapClient:
         return body
 
     async def aclose(self) -> None:
-        """Close the stream; ``serve`` ends."""
-        await self._stream.aclose()
+        """Close the stream; ``serve`` ends. Idempotent."""
+        if not self._is_closing:
+            self._is_closing = True
+            await self._stream.aclose()

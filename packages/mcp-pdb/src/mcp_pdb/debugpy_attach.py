@@ -72,7 +72,7 @@ async def _start_adapter(pid: int, launcher: Launcher) -> anyio.abc.ByteStream:
         command = await anyio.Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         command = None
-    if command is None and sys.platform == "linux":
+    if not command and sys.platform == "linux":
         raise TargetError(f"There is no process {pid}; give the id of a running Python program.")
     if shutil.which("gdb") is None and shutil.which("lldb") is None and sys.platform == "linux":
         raise TargetError(
@@ -83,6 +83,19 @@ async def _start_adapter(pid: int, launcher: Launcher) -> anyio.abc.ByteStream:
         argv=(sys.executable, "-m", "debugpy.adapter"), cwd="/", environment=debuggee_environment()
     )
     return StandardStreams(await launcher.launch(spec))
+
+
+def failure(target: str, reason: str, said: str) -> TargetError:
+    """Why attaching did not work, from what the adapter reported."""
+    if "not permitted" in said or "ptrace" in said:
+        return TargetError(
+            f"The system does not permit attaching to {target} (ptrace); run as its owner with "
+            "kernel.yama.ptrace_scope=0, or have the program call debugpy.listen and attach to its port."
+        )
+    return TargetError(
+        f"Cannot attach to {target} ({reason[:200] or 'no answer'}): it has to be a running Python program "
+        "that no other debugger holds."
+    )
 
 
 class PromptStream(anyio.abc.ByteStream):

@@ -25,7 +25,6 @@ from mcp_pdb.errors import (
     EngineError,
     InterpreterError,
     StateError,
-    TargetError,
     UnsupportedError,
 )
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
@@ -147,10 +146,8 @@ class DebugpyBackend:
                 await main.attach(place.arguments, cwd=target.cwd, root=root, breakpoints={})
         except (EngineError, DapError, TimeoutError) as error:
             await main.client.aclose()
-            said = f"{error} {self._output.take(None, 300)[0]}".strip()
-            raise TargetError(
-                f"Cannot attach to {target.target}: {said or 'no answer'}; is it a Python program of ours, "
-                "and is debugpy.listen called or ptrace allowed?"
+            raise debugpy_attach.failure(
+                target.target, str(error), self._output.take(None, 2000)[0]
             ) from None
         self._main = self._current = main
 

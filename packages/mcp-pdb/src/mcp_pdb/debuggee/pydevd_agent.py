@@ -40,11 +40,17 @@ def prepare(on_begin):
     """Answer ``mcpPdb`` requests from now on; ``on_begin`` receives what to run."""
     _on_begin[:] = [on_begin]
     processor = sys.modules["_pydevd_bundle.pydevd_process_net_command_json"].PyDevJsonCommandProcessor
-    if getattr(processor, COMMAND, False):
-        return
-    setattr(processor, COMMAND, True)
-    original = processor.process_net_command_json
+    if not getattr(processor, COMMAND, False):
+        setattr(processor, COMMAND, True)
+        processor.process_net_command_json = _answering(processor.process_net_command_json)
+    reader = getattr(sys.modules["pydevd"].get_global_debugger(), "reader", None)
+    if reader is not None:
+        pydevd_loading.send_at_once(reader.sock)
+        bound = reader.process_net_command_json
+        reader.process_net_command_json = processor.process_net_command_json.__get__(bound.__self__)
 
+
+def _answering(original):
     def process(self, py_db, contents, *rest, **options):
         if isinstance(contents, bytes) and _MARK in contents:
             request = json.loads(contents.decode("utf-8"))
@@ -53,12 +59,7 @@ def prepare(on_begin):
                 return None
         return original(self, py_db, contents, *rest, **options)
 
-    processor.process_net_command_json = process
-    py_db = sys.modules["pydevd"].get_global_debugger()
-    reader = getattr(py_db, "reader", None)
-    if reader is not None:
-        pydevd_loading.send_at_once(reader.sock)
-        reader.process_net_command_json = process.__get__(reader.process_net_command_json.__self__)
+    return process
 
 
 def _finish():
