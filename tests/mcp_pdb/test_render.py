@@ -34,6 +34,7 @@ from mcp_pdb.records import (
 )
 from mcp_pdb.render import (
     OutputTail,
+    Told,
     View,
     breakpoint_line,
     exit_report,
@@ -231,7 +232,17 @@ def trace() -> str:
     )
 
 
+def stepped_on() -> str:
+    """The second stop in a frame: what the first one showed is not said again."""
+    stepped = replace(
+        STEP, reason="step", breakpoint_ids=(), changes=(Change(name="total", old="5", new="7"),)
+    )
+    told = Told().and_then(replace(stepped, location=replace(TOTAL, line=61)), VIEW)
+    return stop_report(VIEW, stepped, OutputTail(), told=told)
+
+
 TEXTS = {
+    "stepped_on": stepped_on,
     "started": started,
     "stopped": lambda: stop_report(VIEW, STEP, OutputTail(text="hello\n")),
     "raised": raised,
@@ -267,6 +278,16 @@ def test_a_report_reads_as_agreed(name: str):
 
 def test_every_expected_text_still_has_its_report():
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(TEXTS)
+
+
+def test_what_was_told_is_repeated_once_the_frame_was_left_or_has_another_caller():
+    inner = replace(STEP, location=replace(TOTAL, function="inner"), depth=3, called_from=TOTAL)
+    told = Told().and_then(STEP, VIEW).and_then(inner, VIEW)
+    assert told.has_line(STEP)
+    assert told.has_caller(inner)
+    assert not told.has_caller(replace(inner, called_from=replace(TOTAL, line=63)))
+    assert not told.has_line(replace(inner, location=replace(inner.location, line=70)))
+    assert not told.and_then(STEP, VIEW).has_line(inner)
 
 
 @given(st.text(), st.integers(0, 200), st.text(max_size=60))

@@ -17,6 +17,8 @@ class Budgets:
     stop: int = 1_500
     locals: int = 2_500
     value: int = 3_000
+    sample: int = 350
+    """Of a value that does not fit its budget anyway, unless a page of it is asked for."""
     stack: int = 2_500
     trace: int = 4_000
     output: int = 4_000

@@ -70,7 +70,8 @@ class Call:
         output = session.new_output(STOP_OUTPUT_LIMIT)
         match result:
             case Stopped():
-                text = stop_report(view, result, output, opening=opening)
+                text = stop_report(view, result, output, opening=opening, told=session.told)
+                session.told = session.told.and_then(result, view)
             case Exited():
                 text = exit_report(view, result, output, opening=opening)
             case StillRunning():

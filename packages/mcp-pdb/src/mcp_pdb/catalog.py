@@ -262,7 +262,6 @@ EXTENDED_TOOLS: tuple[ToolSpec, ...] = (
         parameters=(
             Parameter(name="to", required=True, description="pid or host:port"),
             Parameter(name="cwd"),
-            TIMEOUT,
         ),
         takes_session=False,
     ),

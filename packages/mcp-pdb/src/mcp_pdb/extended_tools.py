@@ -10,10 +10,13 @@ from mcp_pdb.program_run import StartPlan
 from mcp_pdb.reanchor import reanchor
 from mcp_pdb.records import BreakpointSpec
 from mcp_pdb.render_values import breakpoints_report, evaluation_report, output_page, trace_report
+from mcp_pdb.session import Wait
 from mcp_pdb.targets import resolve_target
 from mcp_pdb.tools import open_session, opening
 
 OUTPUT_OVERHEAD = 200
+ATTACH_SECONDS = 0.5
+"""A process that runs already seldom stops by itself, so the answer does not wait for that."""
 
 
 async def pause_execution(call: Call) -> Answer:
@@ -135,7 +138,7 @@ async def attach(call: Call) -> Answer:
         roots=call.options.roots,
     )
     plan = StartPlan(target=target, engine="debugpy", run=True, launch_seconds=call.options.launch_seconds)
-    return await open_session(call, plan)
+    return await open_session(call, plan, Wait(seconds=ATTACH_SECONDS))
 
 
 EXTENDED_HANDLERS = {

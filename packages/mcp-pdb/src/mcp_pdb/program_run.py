@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -114,13 +114,30 @@ class ProgramRun:
 
     async def set_breakpoint(self, backend: Backend, spec: BreakpointSpec) -> Breakpoint:
         """Set, check that it lies within the roots, and remember. Raises BreakpointError."""
+        self.check_place(spec.at)
         found = await backend.set_breakpoint(spec)
-        roots = self.plan.roots
-        if roots and not any(PurePath(found.file).is_relative_to(root) for root in roots):
+        if not self._is_allowed(found.file):
             await backend.remove_breakpoint(found.id)
-            raise BreakpointError(f"{found.file} is outside the allowed folders: {', '.join(roots)}")
+            raise self._outside(found.file)
         self.breakpoints[found.id] = (spec, found)
         return found
+
+    def check_place(self, at: str) -> None:
+        """Raise BreakpointError when ``at`` names a file outside the roots, before anything reads it."""
+        file = at.partition("~")[0] if "~" in at else at.rpartition(":")[0]
+        target = self.plan.target
+        if file and not any(self._is_allowed(str(Path(base, file))) for base in (target.cwd, target.root)):
+            raise self._outside(file)
+
+    def _is_allowed(self, file: str) -> bool:
+        roots = self.plan.roots
+        return not roots or any(Path(file).resolve().is_relative_to(Path(root).resolve()) for root in roots)
+
+    def _outside(self, file: str) -> BreakpointError:
+        return BreakpointError(
+            f"{file} is outside the folders this server may debug in ({', '.join(self.plan.roots)}): "
+            "give a place inside them"
+        )
 
     def mark_running(self) -> None:
         """A resume is about to be sent."""

@@ -5,7 +5,7 @@ kind. Sections come in order of importance, so what is cut is the least.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -83,25 +83,73 @@ class OutputTail:
     """Characters left out before ``text``."""
 
 
-def stop_report(view: View, stopped: Stopped, output: OutputTail, *, opening: Sequence[str] = ()) -> str:
-    """Where and why the program stands, and what changed on the way there."""
-    failed = stopped.reason == "post_mortem"
+FrameKey = tuple[str, str, int]
+"""File, function and depth: a frame, as far as a reader can tell frames apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a reader knows from the stops before, so that the next one need not repeat it."""
+
+    lines: Mapping[FrameKey, frozenset[int]] = field(default_factory=dict[FrameKey, frozenset[int]])
+    """Of the last frame and its callers: which lines were shown."""
+    callers: Mapping[FrameKey, Location | None] = field(default_factory=dict[FrameKey, Location | None])
+    closing: str = ""
+
+    def has_line(self, stopped: Stopped) -> bool:
+        """True when the present line was shown already."""
+        return stopped.location.line in self.lines.get(_frame_of(stopped), frozenset())
+
+    def has_caller(self, stopped: Stopped) -> bool:
+        """True when it was said where this frame was called from."""
+        key = _frame_of(stopped)
+        return key in self.callers and self.callers[key] == stopped.called_from
+
+    def and_then(self, stopped: Stopped, view: View) -> "Told":
+        """What the reader knows after the report of ``stopped`` too; frames that were left are forgotten."""
+        key = _frame_of(stopped)
+        shown = frozenset(line.line for line in stopped.source)
+        lines = {frame: seen for frame, seen in self.lines.items() if frame[2] < stopped.depth}
+        callers = {frame: place for frame, place in self.callers.items() if frame[2] < stopped.depth}
+        return Told(
+            lines=lines | {key: self.lines.get(key, frozenset()) | shown},
+            callers=callers | {key: stopped.called_from},
+            closing=_closing(view, stopped),
+        )
+
+
+def stop_report(
+    view: View,
+    stopped: Stopped,
+    output: OutputTail,
+    *,
+    opening: Sequence[str] = (),
+    told: Told | None = None,
+) -> str:
+    """Where and why the program stands, and what changed on the way there.
+
+    What ``told`` holds is left out: lines of the same frame that were shown,
+    its caller, and the next steps when they are the same.
+    """
+    told = told or Told()
     sections = [
         Section(lines=tuple(opening), limit=900),
         Section(lines=(_headline(view, stopped),), limit=400),
         Section(lines=_exception_lines(view, stopped), limit=500),
         Section(lines=_condition_error(stopped), limit=300),
-        Section(lines=_window(stopped), limit=600),
+        Section(lines=_window(stopped, told), limit=600),
         Section(
             lines=(f"returned: {clip_line(stopped.returned, 300)}",) if stopped.returned else (), limit=320
         ),
         Section(lines=_changed(stopped.changes, stopped.changes_omitted), limit=500, more="more changes"),
-        Section(lines=_called_from(view, stopped), limit=200),
+        Section(lines=() if told.has_caller(stopped) else _called_from(view, stopped), limit=200),
         Section(lines=_log_lines(stopped.logs), limit=300, more="more log lines"),
         Section(lines=tuple(clip_line(note, 300) for note in stopped.notes), limit=400, more="more notes"),
         _output_section(view, output),
     ]
-    closing = view.next(NEXT_AFTER_FAILURE if failed else NEXT_AFTER_STOP)
+    closing = _closing(view, stopped)
+    if closing == told.closing:
+        closing = ""
     limit = view.budgets.stop + (sum(map(len, opening)) if opening else 0)
     return compose(sections, min(limit, view.budgets.hard_cap), closing)
 
@@ -224,7 +272,7 @@ def breakpoint_line(view: View, found: Breakpoint) -> str:
     if found.moved:
         parts.append(f"\n  moved: {clip_line(found.moved, 300)}")
     if found.pending:
-        parts.append("\n  pending: its file is not imported yet; it binds when it is")
+        parts.append("\n  pending until its file is imported")
     return "".join(parts)
 
 
@@ -258,7 +306,7 @@ def _headline(view: View, stopped: Stopped) -> str:
         "step": "stepped",
         "pause": "paused",
         "exception": "stopped on an exception",
-        "post_mortem": "failed; stopped after the failure (post-mortem: look and evaluate, no stepping)",
+        "post_mortem": "failed (post-mortem: look and evaluate, no stepping)",
         "watch": "a watched value changed",
         "breakpoint_call": "stopped at breakpoint()",
     }[stopped.reason]
@@ -268,10 +316,20 @@ def _headline(view: View, stopped: Stopped) -> str:
     return f"{why}: {view.place(stopped.location)}{thread}"
 
 
-def _window(stopped: Stopped) -> tuple[str, ...]:
+def _frame_of(stopped: Stopped) -> FrameKey:
+    return stopped.location.file, stopped.location.function, stopped.depth
+
+
+def _closing(view: View, stopped: Stopped) -> str:
+    return view.next(NEXT_AFTER_FAILURE if stopped.reason == "post_mortem" else NEXT_AFTER_STOP)
+
+
+def _window(stopped: Stopped, told: Told) -> tuple[str, ...]:
     if not stopped.source:
         return ("  (no source is available here)",)
     shown = list(stopped.source)
+    if told.has_line(stopped):
+        shown = [line for line in shown if line.line == stopped.location.line]
     while len(shown) > 1 and not shown[-1].text.strip() and shown[-1].line != stopped.location.line:
         shown.pop()
     while len(shown) > 1 and not shown[0].text.strip() and shown[0].line != stopped.location.line:

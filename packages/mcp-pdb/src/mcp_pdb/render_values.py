@@ -13,7 +13,8 @@ PLAIN_TYPES = frozenset(
 
 def locals_page(view: View, page: VariablePage, frame: int) -> str:
     """A page of a frame's names with what was left out and how to see it."""
-    lines = [_variable(variable) for variable in page.variables] or ["no visible names"]
+    empty = f"no more names; there are {page.total}" if page.total else "no visible names"
+    lines = [_variable(variable) for variable in page.variables] or [empty]
     footer = [_next_page(page), _hidden(page)]
     body = Section(
         lines=tuple(lines),
@@ -93,7 +94,8 @@ def evaluation_report(view: View, evaluation: Evaluation) -> str:
         parts.append("done")
     changes = changed_text(evaluation.changes)
     rest = "print_variable opens one part of it by path"
-    room = view.budgets.value - min(len(changes), 500) - 2
+    budget = view.budgets.value if evaluation.error is None else view.budgets.stop
+    room = budget - min(len(changes), 500) - 2
     head = clip("\n".join(parts), room, rest)
     return head if not changes else f"{head}\n{clip(changes, 500)}"
 
@@ -125,7 +127,8 @@ def breakpoints_report(view: View, breakpoints: Sequence[Breakpoint]) -> str:
     lines: list[str] = []
     for found in breakpoints:
         first, *rest = breakpoint_line(view, found).split("\n")
-        lines.extend((f"{first} [hit {found.hit_count} times]", *rest))
+        times = "once" if found.hit_count == 1 else f"{found.hit_count} times"
+        lines.extend((f"{first} [hit {times}]", *rest))
     return compose([Section(lines=tuple(lines), limit=view.budgets.stack)], view.budgets.stack)
 
 
@@ -152,7 +155,9 @@ def _typed(value: str, type_name: str) -> str:
 
 
 def _next_page(page: VariablePage) -> str:
-    return f"cursor={page.next_cursor} shows more of {page.total}" if page.next_cursor is not None else ""
+    if page.next_cursor is None:
+        return ""
+    return f"cursor={page.next_cursor} shows more" + (f" of {page.total}" if page.total else "")
 
 
 def _hidden(page: VariablePage) -> str:

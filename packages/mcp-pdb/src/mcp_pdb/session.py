@@ -29,7 +29,7 @@ from mcp_pdb.records import (
     ThreadStack,
     TraceTable,
 )
-from mcp_pdb.render import OutputTail
+from mcp_pdb.render import OutputTail, Told
 from mcp_pdb.steps import combine_steps
 
 PROGRESS_SECONDS = 1.5
@@ -113,6 +113,8 @@ class Session:
         self._mover: _Mover | None = None
         self._shown_output = 0
         self._read_output = 0
+        self.told = Told()
+        """What the owner knows from the stop reports of this run."""
         self.selected_frame = 0
         """The frame that pdb's up and down have chosen; every stop goes back to the innermost."""
 
@@ -153,6 +155,7 @@ class Session:
         run = ProgramRun(plan, self._workshop.launcher, self._workshop.make_backend)
         self._run = run
         self._shown_output = self._read_output = 0
+        self.told = Told()
         deadline = anyio.current_time() + wait.seconds
         async with self._moving("start_debugger", "starting"):
             self._workshop.tasks.start_soon(run.serve)
@@ -236,7 +239,9 @@ class Session:
         if (news := self.take_news()) is not None:
             return news
         self.require("pause_execution", "running")
-        stops = await self.run.backend.pause()
+        stops = False
+        with anyio.move_on_after(ENGINE_SECONDS):
+            stops = await self.run.backend.pause()
         result = await self._settled(Wait(seconds=PAUSE_SECONDS if stops else 0))
         return replace(result, pause_pending=True) if isinstance(result, StillRunning) else result
 
@@ -251,10 +256,12 @@ class Session:
         self, where: BreakpointSpec, expressions: tuple[str, ...], max_hits: int, wait: Wait
     ) -> tuple[TraceTable, Outcome | None]:
         """Run on and tabulate; the session is then where the outcome says, or still running."""
+        self.run.check_place(where.at)
         async with self._moving("trace_lines", "stopped"):
             run = self.run
             before = run.outcome
-            async with run.waiting_suspended(), self._engine("trace_lines") as backend:
+            seconds = wait.seconds + ENGINE_SECONDS
+            async with run.waiting_suspended(), self._engine("trace_lines", seconds) as backend:
                 run.mark_running()
                 try:
                     table, outcome = await backend.trace_lines(
@@ -292,14 +299,19 @@ class Session:
         return len(left)
 
     async def list_breakpoints(self) -> tuple[Breakpoint, ...]:
-        """All that are set, with their hit counts."""
+        """All that are set, with their hit counts; as they were bound once the program has ended."""
+        run = self.run
+        if self.is_over:
+            return tuple(replace(bound, pending=False) for _, bound in run.breakpoints.values())
         async with self._engine("list_breakpoints") as backend:
             return await backend.breakpoints()
 
     async def resolve_place(self, command: str, at: str) -> tuple[str, int]:
         """The file and line that ``at`` stands for, checked as a breakpoint's place is."""
+        place = self.in_present_file(at)
+        self.run.check_place(place)
         async with self.inspecting(command) as backend:
-            found = await backend.set_breakpoint(BreakpointSpec(at=self.in_present_file(at)))
+            found = await backend.set_breakpoint(BreakpointSpec(at=place))
             await backend.remove_breakpoint(found.id)
         return found.file, found.line
 
@@ -309,10 +321,10 @@ class Session:
         return f"{outcome.location.file}:{at}" if at.isdecimal() and isinstance(outcome, Stopped) else at
 
     @asynccontextmanager
-    async def inspecting(self, command: str) -> AsyncGenerator[Backend]:
-        """The engine, for one call on a stopped program."""
+    async def inspecting(self, command: str, seconds: float = ENGINE_SECONDS) -> AsyncGenerator[Backend]:
+        """The engine, for one call on a stopped program that may take ``seconds``."""
         self.require(command, "stopped")
-        async with self._engine(command) as backend:
+        async with self._engine(command, seconds) as backend:
             yield backend
 
     def require(self, command: str, *states: State) -> None:
@@ -375,7 +387,7 @@ class Session:
     async def _send_resume(self, kind: ResumeKind, until: tuple[str, int] | None) -> None:
         run = self.run
         before = run.outcome
-        async with self._engine(kind) as backend:
+        async with self._engine(kind, ENGINE_SECONDS + PAUSE_SECONDS) as backend:
             run.mark_running()
             self.selected_frame = 0
             try:
@@ -439,7 +451,7 @@ class Session:
                 self._mover = None
 
     @asynccontextmanager
-    async def _engine(self, command: str) -> AsyncGenerator[Backend]:
+    async def _engine(self, command: str, seconds: float = ENGINE_SECONDS) -> AsyncGenerator[Backend]:
         acquired = False
         with anyio.move_on_after(PATIENCE_SECONDS):
             await self._engine_lock.acquire()
@@ -448,8 +460,13 @@ class Session:
             raise BusyError(f"busy: {self._engine_user} has not finished; ask again when it has answered")
         self._engine_user = command
         try:
-            with self.run.call() as backend:
+            with self.run.call() as backend, anyio.fail_after(seconds):
                 yield backend
+        except TimeoutError:
+            raise EngineError(
+                f"{command} got no answer within {seconds:.0f} s: the program is inside a call that lets no "
+                "other Python code run; stop_debugger ends it"
+            ) from None
         finally:
             self._engine_lock.release()
 

@@ -5,12 +5,14 @@ from typing import Literal, cast
 from mcp_pdb.calls import Answer, Call, breakpoint_spec, breakpoint_specs
 from mcp_pdb.errors import BreakpointError, DebuggerError
 from mcp_pdb.program_run import StartPlan
-from mcp_pdb.records import EngineName, ResumeKind, Stopped
+from mcp_pdb.records import EngineName, ResumeKind, Stopped, VariablePage
 from mcp_pdb.render import breakpoint_line, start_lines
 from mcp_pdb.render_values import evaluation_report, locals_page, stack_report, threads_report, value_page
-from mcp_pdb.session import Session
+from mcp_pdb.session import Session, Wait
 from mcp_pdb.targets import KindName, resolve_target
 
+INTERRUPTION_SECONDS = 3.0
+"""How long after its time is up an evaluation may take to be interrupted, or found not to be."""
 PAGE_OVERHEAD = 320
 """Characters of a page that are not names: heading, hints and the next step."""
 
@@ -36,14 +38,14 @@ async def start_debugger(call: Call) -> Answer:
         launch_seconds=call.options.launch_seconds,
         roots=call.options.roots,
     )
-    return await open_session(call, plan)
+    return await open_session(call, plan, call.wait())
 
 
-async def open_session(call: Call, plan: StartPlan) -> Answer:
+async def open_session(call: Call, plan: StartPlan, wait: Wait) -> Answer:
     """A new session for ``plan``; it is gone again when the program cannot be started."""
     session = call.store.open(call.owner)
     try:
-        result = await session.start(plan, call.wait())
+        result = await session.start(plan, wait)
     except DebuggerError:
         if session.run.failure is not None:
             await call.store.close(session, "its program did not start")
@@ -153,25 +155,33 @@ async def print_variable(call: Call) -> Answer:
     """One value, opened."""
     session = call.session()
     path = call.arguments.text("path")
+    cursor = call.arguments.optional_whole("cursor")
     async with session.inspecting(call.tool) as backend:
-        page = await backend.print_variable(
-            path=path,
-            frame=call.arguments.whole("frame"),
-            depth=call.arguments.whole("depth"),
-            cursor=call.arguments.optional_whole("cursor") or 0,
-            limit_chars=call.options.budgets.value - PAGE_OVERHEAD,
-        )
+
+        async def opened(limit_chars: int) -> VariablePage:
+            return await backend.print_variable(
+                path=path,
+                frame=call.arguments.whole("frame"),
+                depth=call.arguments.whole("depth"),
+                cursor=cursor or 0,
+                limit_chars=limit_chars,
+            )
+
+        page = await opened(call.options.budgets.value - PAGE_OVERHEAD)
+        if page.next_cursor is not None and cursor is None:
+            page = await opened(call.options.budgets.sample)
     return Answer(text=value_page(call.view(session), page, path), session=session)
 
 
 async def run_expression(call: Call) -> Answer:
     """Evaluate or execute in a frame."""
     session = call.session()
-    async with session.inspecting(call.tool) as backend:
+    seconds = call.arguments.number("timeout_seconds")
+    async with session.inspecting(call.tool, seconds + INTERRUPTION_SECONDS) as backend:
         evaluation = await backend.evaluate(
             call.arguments.text("code"),
             frame=call.arguments.whole("frame"),
-            timeout_seconds=call.arguments.number("timeout_seconds"),
+            timeout_seconds=seconds,
             limit_chars=call.options.budgets.value - PAGE_OVERHEAD,
         )
     text = evaluation_report(call.view(session), evaluation)
