@@ -162,6 +162,7 @@ class Agent(FrameMemory):
 
     def take_over(self):
         """Have pydevd ask us about breakpoints, and report stops our way."""
+        self.py_db.mtime += os.getpid()  # pydevd takes what a parent process cached for old, not for its own
         self.py_db.handle_breakpoint_condition = self.places.decide
         self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
         pydevd_loading.end_sessions_ourselves(self.py_db)

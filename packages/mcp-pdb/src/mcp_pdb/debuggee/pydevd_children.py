@@ -10,7 +10,12 @@ import os
 import socket
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _PROBE_SECONDS = 0.5
+_FLAGS = ("-X", "frozen_modules=off")
 _followed = []
 
 
@@ -39,30 +44,53 @@ def arrange(pydevd, connection, follow):
 
     def settrace_forked(setup_tracing=True):
         try:
+            _free_tools()
             original(setup_tracing)
         except Exception:  # the server is gone or out of reach: the child is the program's, not ours
             _run_free()
 
     pydevd.settrace_forked = settrace_forked
+    _pass_flags_on()
+
+
+def _pass_flags_on():
+    """Start Python children with the flag that keeps pydevd from warning in their output."""
+    monkey: Any = sys.modules["_pydev_bundle.pydev_monkey"]
+    original = monkey.patch_args
+
+    def patch_args(args, is_exec=False):
+        patched = original(args, is_exec)
+        if patched is args or not isinstance(patched, list) or sys.version_info < (3, 11):
+            return patched
+        flags = [os.fsencode(flag) for flag in _FLAGS] if isinstance(patched[0], bytes) else list(_FLAGS)
+        return patched if flags[1] in patched else patched[:1] + flags + patched[1:]
+
+    monkey.patch_args = patch_args
 
 
 def _run_free():
     """Leave the debugger behind, in a child."""
-    sys.modules["_pydevd_bundle.pydevd_constants"].after_fork()
-    pydevd = sys.modules["pydevd"]
-    py_db = pydevd.get_global_debugger()
+    constants = sys.modules["_pydevd_bundle.pydevd_constants"]
+    constants.after_fork()
+    py_db = sys.modules["pydevd"].get_global_debugger()
     if py_db is not None:
         py_db.created_pydb_daemon_threads = {}
         py_db.pydb_disposed = True
-    sys.modules["_pydevd_bundle.pydevd_constants"].set_global_debugger(None)
+    constants.set_global_debugger(None)
     sys.modules["pydevd_tracing"].restore_sys_set_trace_func()
     sys.settrace(None)
     threading = sys.modules["threading"]
     threading.settrace(None)
     threading.current_thread().additional_info = None
+    _free_tools()
+
+
+def _free_tools():
+    """Give back the monitoring tools that the parent's debugger holds."""
     monitoring = getattr(sys, "monitoring", None)
-    if monitoring is not None:
-        for tool in range(6):
-            if monitoring.get_tool(tool) in ("pydevd", "mcp-pdb"):
-                monitoring.set_events(tool, 0)
-                monitoring.free_tool_id(tool)
+    if monitoring is None:
+        return
+    for tool in range(6):
+        if monitoring.get_tool(tool) in ("pydevd", "mcp-pdb"):
+            monitoring.set_events(tool, 0)
+            monitoring.free_tool_id(tool)
