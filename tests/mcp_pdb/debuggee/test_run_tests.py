@@ -428,7 +428,7 @@ def test_unittest_stops_at_failures_before_the_test_is_torn_down(any_project):
     any_project.write("test_sums.py", UNITTESTS)
     run = any_project.run("unittest", "test_sums")
     stops = {event["where"]: (event["type"], event["frames"][0][:2]) for event in run.named("failure")}
-    prefix = "failure in test_sums.Sums."
+    prefix = "test_sums.Sums."
     assert stops == {
         prefix + "test_wrong": ("AssertionError", ["test_sums.py", "test_wrong"]),
         prefix + "test_raises": ("LookupError", ["test_sums.py", "test_raises"]),

@@ -38,6 +38,10 @@ _ENTRY = Path(__file__).parent / "debuggee" / "traced_main.py"
 _ABILITIES = frozenset({"send_input", "watch", "pdb_command", "trace_lines"})
 _PAUSE_SECONDS = 0.5
 _OLDEST = (3, 8)
+_NO_FAREWELL = (
+    "it ended without Python's own shutdown (os._exit, or it had closed the debugger's descriptor): "
+    "why a breakpoint did not fire is not known"
+)
 logger = logging.getLogger(__name__)
 
 
@@ -58,6 +62,7 @@ class PdbBackend:
         self._channel_: AgentChannel | None = None
         self._target = Target(kind="script", target="")
         self._thread: int | None = None
+        self._has_breakpoints = False
         self._terminated = False
 
     @property
@@ -117,11 +122,16 @@ class PdbBackend:
             Exited(
                 code=code if code >= 0 else None,
                 signal=None if code >= 0 else _signal_name(-code),
-                summary=self._notes.summary(),
+                summary=(*self._notes.summary(), *self._silence(code)),
                 verdicts=tuple(wire_records.verdict_of(item) for item in self._ended.get("verdicts", ())),
                 logs=wire_records.logs_of(self._ended.get("logs", [])),
             )
         )
+
+    def _silence(self, code: int) -> tuple[str, ...]:
+        """Why nothing is known of the breakpoints, where the agent could not say goodbye."""
+        is_silent = self._has_breakpoints and self._hello and not self._ended
+        return (_NO_FAREWELL,) if is_silent and code >= 0 else ()
 
     def _on_event(self, event: dict[str, Any]) -> None:
         match event["event"]:
@@ -185,6 +195,7 @@ class PdbBackend:
 
     async def set_breakpoint(self, spec: BreakpointSpec) -> Breakpoint:
         """Resolve, verify and set. Raises BreakpointError."""
+        self._has_breakpoints = True
         return wire_records.breakpoint_of(await self._set(wire_records.spec_fields(spec)))
 
     async def _set(self, fields: dict[str, Any]) -> dict[str, Any]:

@@ -135,8 +135,7 @@ class ProgramRun:
 
     def _outside(self, file: str) -> BreakpointError:
         return BreakpointError(
-            f"{file} is outside the folders this server may debug in ({', '.join(self.plan.roots)}): "
-            "give a place inside them"
+            f"{file} is outside the allowed folders ({', '.join(self.plan.roots)}): give a place inside them"
         )
 
     def mark_running(self) -> None:

@@ -38,6 +38,12 @@ _LOST_TRACE = (
     "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
     "later lines could not stop (use a newer Python or engine='debugpy')"
 )
+_FORKED = "; note that the program forked, and this engine does not follow children (engine='debugpy' does)"
+_MESSAGE_SECONDS = 2.0
+_STUCK = (
+    "The code is inside a call that cannot be interrupted, so this thread is still busy with it; "
+    "wait for it, or end the program with stop_debugger."
+)
 
 
 class Agent:
@@ -54,6 +60,8 @@ class Agent:
         self.spec = {}
         self._inbox = SimpleQueue()
         self._stopped = None
+        self._is_stuck = False
+        self._forks = 0
         self._world = allocate_lock()
         self._begun = allocate_lock()
         self._begun.acquire()
@@ -75,13 +83,16 @@ class Agent:
         )
         atexit.register(self._ended)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._leave_child_alone)
+            os.register_at_fork(after_in_parent=self._count_fork, after_in_child=self._leave_child_alone)
         start_new_thread(self._control, ())
 
     def wait_for_begin(self):
         """Block until the server says what to run; returns the run's description."""
         self._begun.acquire()
         return self.spec
+
+    def _count_fork(self):
+        self._forks += 1
 
     def _leave_child_alone(self):
         self.channel.close()
@@ -105,8 +116,9 @@ class Agent:
             loaded = registry.functions_run(breakpoint.file)
             calls = registry.calls_of(breakpoint.file, breakpoint.function)
             explanation = breakpoints.explain(breakpoint, loaded, calls, inspector.summarize)
-            if explanation and self.tracer.was_lost:
-                explanation += _LOST_TRACE
+            if explanation:
+                explanation += _LOST_TRACE if self.tracer.was_lost else ""
+                explanation += _FORKED if self._forks else ""
             verdicts.append(
                 {
                     "breakpoint": breakpoint.describe(loaded is not None),
@@ -140,13 +152,22 @@ class Agent:
             return
         frames = frames_of_traceback(traceback)
         notes = ["It failed in %s." % where] if where else []
-        described = inspector.describe_exception(exc_type, exc, traceback)
         self._stand(
             StoppedThread(self, frames, get_ident(), alive=False),
             "post_mortem",
-            exception=described,
+            exception=self._describe_exception(exc_type, exc, traceback),
             notes=notes,
         )
+
+    def _describe_exception(self, exc_type, exc, traceback):
+        """The exception in words; its message is code of the program and has a deadline."""
+        describe = partial(inspector.describe_exception, exc_type, exc, traceback)
+        try:
+            return self.watchdog.run(describe, _MESSAGE_SECONDS)
+        except Deadline:
+            described = inspector.describe_exception(exc_type, None, traceback)
+            described["message"] = "<str() of it did not finish within %g s>" % _MESSAGE_SECONDS
+            return described
 
     def note(self, kind, data):
         """Pass a fact of the run on to the server."""
@@ -205,7 +226,7 @@ class Agent:
             left, value = step.returned
             facts["returned"] = returned_text(self.tracer.registry.qualname(left.f_code), value)
         if step.exception is not None:
-            facts["exception"] = inspector.describe_exception(*step.exception)
+            facts["exception"] = self._describe_exception(*step.exception)
         if step.kind == "into" and frame.f_back is step.origin and step.returned is None:
             facts["notes"].append("Stepped into %s." % self.tracer.registry.qualname(frame.f_code))
 
@@ -228,7 +249,7 @@ class Agent:
             self.remember_frame(stopped.top, None)
             self.channel.send(event)
             try:
-                movement = self._answer_until_moved(stopped)
+                movement = _RUN_ON if self.channel.is_lost else self._answer_until_moved(stopped)
             finally:
                 self._stopped = None
                 self.tracer.release_others()
@@ -261,17 +282,16 @@ class Agent:
         method = request["method"]
         if method == "watch":
             return self._add_watch(stopped, **params)
-        if method == "evaluate":
-            return stopped.evaluate(on_stuck=lambda: self._tell_stuck(request), **params)
-        return getattr(stopped, method)(**params)
+        if method in _RUNS_USER_CODE:
+            params["on_stuck"] = partial(self._tell_stuck, request)
+        try:
+            return getattr(stopped, method)(**params)
+        finally:
+            self._is_stuck = False
 
     def _tell_stuck(self, request):
-        request["answered"] = True
-        message = (
-            "The code is inside a call that cannot be interrupted, so this thread is still busy with it; "
-            "wait for it, or end the program with stop_debugger."
-        )
-        self.channel.send({"id": request["id"], "error": {"kind": "stuck", "message": message}})
+        request["answered"] = self._is_stuck = True
+        self.channel.send({"id": request["id"], "error": {"kind": "stuck", "message": _STUCK}})
 
     def _move(self, stopped, movement):
         kind = movement["kind"]
@@ -375,6 +395,8 @@ class Agent:
             try:
                 request = self.channel.receive()
             except (ChannelClosed, OSError, ValueError):
+                if self.channel.is_lost and self._stopped is None:
+                    return  # the program closed our descriptor: it runs on, unwatched
                 os._exit(_LOST_SERVER)
             handler = _CONTROL.get(request["method"])
             if handler is not None:
@@ -384,6 +406,8 @@ class Agent:
             elif self._stopped is None:
                 message = "The program is running; pause_execution stops it, where_am_i shows its threads."
                 self.channel.send({"id": request["id"], "error": {"kind": "running", "message": message}})
+            elif self._is_stuck:
+                self.channel.send({"id": request["id"], "error": {"kind": "stuck", "message": _STUCK}})
             else:
                 self._inbox.put(request)
 
@@ -435,13 +459,21 @@ class Agent:
 
     def _on_threads(self):
         flush_output()
-        return stacks.thread_stacks(set(self.ignored)) + stacks.task_stacks()
+        threads = stacks.thread_stacks(set(self.ignored))
+        stopped = self._stopped
+        if stopped is not None and not stopped.alive:
+            for thread in threads:
+                if thread["ident"] == stopped.ident:
+                    thread.update(frames=stopped.thread_frames(), waits_on=None)
+        return threads + stacks.task_stacks()
 
     def _on_flush(self):
         flush_output()
         return {}
 
 
+_RUN_ON = {"kind": "continue"}
+_RUNS_USER_CODE = ("evaluate", "set_variable", "pdb_command")
 _CONTROL = {
     "begin": Agent._on_begin,
     "set_breakpoint": Agent._on_set_breakpoint,

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _FILE = "<run_expression>"
 _ONLY_AST = 0x400
 _OPTIMIZED = 1
+_ERROR_CHARS = 1400
+_HELP_CHARS = 400
 _STDLIB = os.path.dirname(os.__file__) + os.sep
 _WHY_KEPT = "from Python 3.12 on a function's own local cannot be deleted from outside; assign None instead"
 DELETED: Any = type("Deleted", (), {"__doc__": "In bindings: the name was deleted."})()
@@ -57,8 +59,8 @@ def evaluate(
     ``bindings`` maps each local that was bound or deleted to its new value or
     ``DELETED``. With the frame's ``code``, a local that has no value yet hides
     a global of the same name, as it does in the program, and a deletion that
-    the interpreter cannot do is an error. Deadline and
-    KeyboardInterrupt pass through; the caller enforces the time.
+    the interpreter cannot do is an error. Deadline
+    passes through: the caller enforces the time.
     """
     text = _dedented(source)
     try:
@@ -76,7 +78,7 @@ def evaluate(
             value = eval(last, namespace)
         result = _succeeded(value, limit_chars)
     except BaseException as error:
-        if issubclass(type(error), (Deadline, KeyboardInterrupt)):
+        if issubclass(type(error), Deadline):
             raise
         result = _failed(_error_text(error, text, before, frame_locals, unset, limit_chars))
     bindings = _bindings(before, namespace, frame_globals, _declared_global(text))
@@ -264,7 +266,8 @@ def _error_text(
     limit_chars: int,
 ) -> str:
     kind = class_name(type(error))
-    said = message(error, limit_chars)
+    limit_chars = min(limit_chars, _ERROR_CHARS)
+    said = message(error, limit_chars - _HELP_CHARS)
     result = "%s: %s" % (kind, said) if said else kind
     if issubclass(type(error), SystemExit):
         result += " (the code asked to exit; the program was not ended)"

@@ -51,7 +51,7 @@ def run(spec, hooks):
     hooks.begin()
     value, error = run_target.call(pytest.main, [*asked, *spec["args"]], [plugin])
     if error is not None:
-        return run_target.finish(error, spec, hooks, "uncaught in pytest")
+        return run_target.finish(error, spec, hooks, "pytest itself: nothing caught it")
     status = int(value or 0)
     plugin.explain_empty(status)
     return status
@@ -274,7 +274,8 @@ class Plugin:
         if self._spec.get("on_failure") == "stop":
             where = "%s of %s" % (report.when, self._shown_id(node.nodeid))
             info = call.excinfo
-            self._hooks.failure(info.type, info.value, test_names.user_part(info.tb), where)
+            traceback = test_names.user_part(run_target.without_own_frames(info.tb))
+            self._hooks.failure(info.type, info.value, traceback, where)
 
     def pytest_runtest_logreport(self, report):
         """Count outcomes and report those that are not plain passes."""

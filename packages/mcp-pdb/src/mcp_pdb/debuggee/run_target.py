@@ -65,7 +65,8 @@ class ThreadHook:
     def __call__(self, args):
         if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
             name = args.thread.name if args.thread is not None else "unknown"
-            self._hooks.failure(args.exc_type, args.exc_value, args.exc_traceback, "thread %r" % name)
+            traceback = without_own_frames(args.exc_traceback)
+            self._hooks.failure(args.exc_type, args.exc_value, traceback, "thread %r" % name)
         self._original(args)
 
 
@@ -137,12 +138,25 @@ def finish(error, spec, hooks, where):
 
 
 def without_own_frames(traceback):
-    """The traceback from its first frame outside the debugger on."""
-    while traceback is not None and user_code.is_own(
-        user_code.canonical(traceback.tb_frame.f_code.co_filename)
-    ):
+    """The traceback without the debugger's frames that began it or that it ended in.
+
+    It ends in one where the recursion limit was reached while a call was traced.
+    """
+    while traceback is not None and _is_own_frame(traceback.tb_frame):
         traceback = traceback.tb_next
+    last, at = traceback, traceback
+    while at is not None:
+        if not _is_own_frame(at.tb_frame):
+            last = at
+        at = at.tb_next
+    if last is not None and last.tb_next is not None:
+        last.tb_next = None
     return traceback
+
+
+def _is_own_frame(frame):
+    name = frame.f_code.co_filename
+    return "_pydevd_bundle" in name or user_code.is_own(user_code.canonical(name))
 
 
 def show_uncaught(error):
@@ -234,7 +248,7 @@ def _execute(code, namespace, spec, hooks):
     if spec.get("stop_at_entry"):
         hooks.entry(code)
     _, error = call(exec, code, namespace)
-    return finish(error, spec, hooks, "uncaught in the %s" % spec["kind"])
+    return finish(error, spec, hooks, "the %s: nothing caught it" % spec["kind"])
 
 
 def note_syntax_error(error, filename, hooks, kind="syntax_error"):
@@ -281,7 +295,7 @@ def _without_module(error, spec, hooks):
     error.__traceback__ = _without_runpy(error.__traceback__)
     if isinstance(error, SyntaxError):
         note_syntax_error(error, name, hooks)
-    return finish(error, spec, hooks, "uncaught in the import of %s" % name)
+    return finish(error, spec, hooks, "the import of %s: nothing caught it" % name)
 
 
 class _ModuleMissing(Exception):

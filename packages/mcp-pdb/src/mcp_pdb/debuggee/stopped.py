@@ -12,6 +12,7 @@ from .deadline import Deadline
 
 _MAX_FRAMES = 5000
 _SUMMARY_CHARS = 200
+_COMMAND_SECONDS = 5.0
 
 
 class Refused(Exception):
@@ -66,6 +67,18 @@ class StoppedThread:
             )
         return {"frames": described, "depth": len(self.frames)}
 
+    def thread_frames(self):
+        """The stack as ``stacks.thread_stacks`` describes that of a running thread."""
+        return [
+            dict(
+                frame["location"],
+                source=frame["source"],
+                is_user=frame["is_user"],
+                repeated=frame["repeated"],
+            )
+            for frame in self.stack(30)["frames"]
+        ]
+
     def location(self, frame, line):
         """File, line and function of a frame."""
         code = frame.f_code
@@ -116,11 +129,11 @@ class StoppedThread:
             return ""
         return " (other threads are held while one is stopped, so waiting for them cannot end)"
 
-    def set_variable(self, path, expression, frame):
+    def set_variable(self, path, expression, frame, on_stuck=None):
         """Assign the value of an expression to a place."""
-        return self.evaluate("%s = (%s)" % (path, expression), frame, 5.0, 500, None)
+        return self.evaluate("%s = (%s)" % (path, expression), frame, 5.0, 500, on_stuck)
 
-    def pdb_command(self, command, frame, limit_chars):
+    def pdb_command(self, command, frame, limit_chars, on_stuck=None):
         """Run an inspecting pdb command in a real ``pdb.Pdb`` set up on the frame."""
         if self._pdb is None:
             self._pdb = pdb_commands.PdbAtStop([entry[0] for entry in self.frames])
@@ -131,9 +144,9 @@ class StoppedThread:
             return real_pdb.run(command, frame, limit_chars)
 
         try:
-            return {"text": self.agent.watchdog.run(run, 10.0)}
+            return {"text": self.agent.watchdog.run(run, _COMMAND_SECONDS, on_stuck)}
         except Deadline:
-            return {"text": "The command did not finish within 10 s and was interrupted."}
+            return {"text": "The command did not finish within %g s and was interrupted." % _COMMAND_SECONDS}
 
     # -- the report ---------------------------------------------------------------------
 

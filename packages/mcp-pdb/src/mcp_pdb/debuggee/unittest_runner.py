@@ -32,7 +32,9 @@ def run(spec, hooks):
     _, error = run_target.call(lambda: program(module=None, argv=argv))
     if error is not None and not isinstance(error, SystemExit):
         reporter.note_broken(error)
-    return run_target.finish(error, dict(spec, on_failure="continue"), hooks, "uncaught in unittest")
+    return run_target.finish(
+        error, dict(spec, on_failure="continue"), hooks, "unittest itself: nothing caught it"
+    )
 
 
 def _dotted(test_id):
@@ -87,7 +89,7 @@ class Reporter:
             return
         self._stopped_at = info[1]
         if self._spec.get("on_failure") == "stop" and not _is_placeholder(test):
-            self._hooks.failure(info[0], info[1], test_names.user_part(info[2]), "failure in %s" % test.id())
+            self._hooks.failure(info[0], info[1], test_names.user_part(info[2]), test.id())
 
     def outcome(self, test, outcome):
         """Count one outcome."""

@@ -7,6 +7,7 @@ body: one JSON object in ASCII. Requests carry ``id`` and ``method``, answers
 
 from __future__ import annotations
 
+import errno
 import json
 import struct
 from _thread import allocate_lock
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 1024 * 1024
 _HEADER = struct.Struct(">I")
+_DESCRIPTOR_GONE = (errno.EBADF, errno.ENOTSOCK)
 
 
 class ChannelClosed(Exception):
@@ -56,6 +58,8 @@ class Channel:
 
     def __init__(self, sock):
         self._socket = sock
+        self.is_lost = False
+        """True once the program has closed our descriptor, as daemons close all they can."""
         self._lock = allocate_lock()
         self._decoder = Decoder()
         self._ready = []
@@ -66,8 +70,8 @@ class Channel:
         with self._lock:
             try:
                 self._socket.sendall(data)
-            except OSError:
-                pass
+            except OSError as error:
+                self.is_lost = error.errno in _DESCRIPTOR_GONE
 
     def receive(self):
         """The next message. Raises ChannelClosed at the end."""
