@@ -45,6 +45,8 @@ class AgentChannel:
                 for message in self._decoder.feed(await self._stream.receive()):
                     self._dispatch(message)
         except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ValueError):
+            pass
+        finally:
             self.closed.set()
             for event in self._waiting.values():
                 event.set()
