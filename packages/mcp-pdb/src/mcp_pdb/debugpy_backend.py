@@ -405,7 +405,7 @@ class DebugpyBackend:
             raise UnsupportedError(
                 "The input of an attached process is its own; only a started program has ours."
             )
-        await self._process.write_stdin(text.encode())
+        await self._process.write_stdin(text.encode(errors="replace"))
 
     def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
         """Program output from ``cursor``."""

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_MAX_ENTERING = 5000
 _TOOLS = (4, 3)
 _NAME = "mcp-pdb"
 _monitoring: Any = getattr(sys, "monitoring", None)
@@ -45,6 +46,7 @@ class Calls(CodeRegistry):
         self._agent = agent
         self._starts = {}
         self._names = {}
+        self._entering = set()
 
     def take_over(self, py_db):
         """Stand where pydevd asks what to trace."""
@@ -76,6 +78,16 @@ class Calls(CodeRegistry):
     def _note_call(self, frame, code):
         self.calls[id(code)] = self.calls.get(id(code), 0) + 1
         self._agent.forget_frame(frame)
+        if len(self._entering) >= _MAX_ENTERING:
+            self._entering.clear()
+        self._entering.add(id(frame))
+
+    def is_entering(self, frame):
+        """Whether this is the first line with a breakpoint since the frame was called."""
+        if id(frame) not in self._entering:
+            return False
+        self._entering.discard(id(frame))
+        return True
 
     def qualname(self, code):
         """The qualified name of a code object's function."""

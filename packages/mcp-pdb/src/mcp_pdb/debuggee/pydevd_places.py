@@ -41,6 +41,8 @@ class Places:
             self._table._next_id = number
         place = breakpoints.place_of(spec["at"], agent.cwd, agent.root, spec.get("occurrence"))
         breakpoint = self._table.add(spec, place)
+        if breakpoint.condition or breakpoint.log:
+            agent.watchdog.expect_light(_CONDITION_SECONDS)
         self.sync()
         return breakpoint.describe(self._ran(breakpoint.file) is not None)
 
@@ -127,15 +129,11 @@ class Places:
 
     def _hits(self, here, frame):
         agent = self._agent
-        name = agent.tracer.qualname(frame.f_code)
-
-        def examine():
-            return breakpoints.reached(here, frame, name, agent.logs, inspector.summarize)
-
-        if not any(breakpoint.condition or breakpoint.log for breakpoint in here):
-            return examine()
+        entered = agent.tracer.qualname(frame.f_code) if agent.tracer.is_entering(frame) else None
         try:
-            return agent.watchdog.run(examine, _CONDITION_SECONDS)
+            return agent.watchdog.run_light(
+                breakpoints.reached, here, frame, entered, agent.logs, inspector.summarize
+            )
         except Deadline:
             text = "the condition or log expression did not finish within %g s" % _CONDITION_SECONDS
             return [breakpoints.Hit(here[0], text)]
