@@ -162,7 +162,11 @@ def _serve_stdio(options: ServerOptions) -> int:
     import anyio
 
     from mcp_pdb.server import create_server
-    from mcp_pdb.stdio import serve_stdio
+
+    if sys.platform == "win32":
+        from mcp_pdb.windows_stdio import serve_stdio
+    else:
+        from mcp_pdb.stdio import serve_stdio
 
     gc.freeze()
     gc.enable()

@@ -24,7 +24,7 @@ from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper
 from mcp_pdb.output import OutputStream
 
 CHANNEL_TOKEN = "{channel}"
-"""Stands for the number of the inherited channel descriptor; its first occurrence in argv is replaced."""
+"""Stands for the channel (an inherited descriptor's number, or an address); replaced once in argv."""
 CHANNEL_DESCRIPTOR = 3
 """The number of the channel inside the program."""
 WORKING_DIRECTORY_TOKEN = "{cwd}"
@@ -153,7 +153,7 @@ class PlainLauncher:
                     f"The system refused to start a process ({error.strerror}): stop a session and try again."
                 ) from error
             if answer is not None and "failed" in answer:
-                raise _start_failure(spec, *answer["failed"])
+                raise start_failure(spec, *answer["failed"])
             if answer is None or "pid" not in answer:
                 raise EngineError(_VANISHED)
             process = LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
@@ -202,14 +202,16 @@ def debuggee_environment(additions: Iterable[tuple[str, str]] = ()) -> dict[str,
     return own | dict(additions)
 
 
-def _request(spec: LaunchSpec) -> dict[str, object]:
+def argv_with_channel(spec: LaunchSpec, channel: str) -> tuple[str, ...]:
+    """The command line, with ``channel`` in place of the token when a channel is wanted."""
     argv = list(spec.argv)
     if spec.wants_channel and CHANNEL_TOKEN in argv:
-        argv[argv.index(CHANNEL_TOKEN)] = str(CHANNEL_DESCRIPTOR)
-    return {"argv": argv, "cwd": spec.cwd, "environment": dict(spec.environment)}
+        argv[argv.index(CHANNEL_TOKEN)] = channel
+    return tuple(argv)
 
 
-def _start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | EngineError:
+def start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | EngineError:
+    """What to raise for a start that failed with errno ``number`` at ``stage``: cwd, exec or another."""
     reason = os.strerror(number)
     match stage:
         case "cwd":
@@ -223,3 +225,8 @@ def _start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | E
             return EngineError(
                 f"The system refused to start a process ({reason}): stop a session and try again."
             )
+
+
+def _request(spec: LaunchSpec) -> dict[str, object]:
+    argv = argv_with_channel(spec, str(CHANNEL_DESCRIPTOR))
+    return {"argv": argv, "cwd": spec.cwd, "environment": dict(spec.environment)}

@@ -40,8 +40,8 @@ class Reaper:
     def __init__(self) -> None:
         if sys.platform == "win32":
             raise UnsupportedError(
-                "Debugging on Windows itself is not supported yet (it needs a Job Object in place of process "
-                "groups and a loopback channel): run mcp-pdb inside WSL."
+                "PlainLauncher holds programs by means that Windows lacks: use WindowsLauncher there, which "
+                "default_launcher() gives."
             )
         control, theirs = socket.socketpair()
         with theirs:

@@ -27,7 +27,8 @@ from mcp_pdb.engines import BackendFactory, create_backend
 from mcp_pdb.errors import DebuggerError
 from mcp_pdb.extended_tools import EXTENDED_HANDLERS
 from mcp_pdb.guidance import INSTRUCTIONS, PROMPT_DESCRIPTION, PROMPT_NAME, debug_failing_test
-from mcp_pdb.launcher import Launcher, PlainLauncher
+from mcp_pdb.launcher import Launcher
+from mcp_pdb.launchers import default_launcher
 from mcp_pdb.options import ServerOptions
 from mcp_pdb.records import Exited, Stopped
 from mcp_pdb.resources import list_outputs, list_templates, read_output
@@ -183,7 +184,7 @@ async def _open_launcher(given: Launcher | None) -> AsyncGenerator[Launcher]:
     if given is not None:
         yield given
         return
-    launcher = PlainLauncher()
+    launcher = default_launcher()
     try:
         yield launcher
     finally:

@@ -2,12 +2,12 @@
 
 About three times faster than the SDK's transport, which hops through threads
 for every line, and able to end: signals and end-of-file close every session.
+Windows lacks what this needs and has ``windows_stdio``; ``serve_pipes`` is both's.
 While serving, descriptor 0 is the null device and 1 is standard error, so
 that nothing a library prints can reach the protocol.
 """
 
 import asyncio
-import fcntl
 import io
 import os
 import signal
@@ -16,7 +16,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import mcp_types as types
@@ -24,6 +24,9 @@ from anyio.abc import TaskStatus
 from mcp.server.lowlevel.server import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import SessionMessage
+
+if sys.platform != "win32":
+    import fcntl
 
 LONGEST_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -40,7 +43,7 @@ async def serve_stdio(server: Server[Any]) -> int:
     return 128 + received[0] if received else 0
 
 
-async def serve_pipes(server: Server[Any], pipes: "Pipes", state: object) -> None:
+async def serve_pipes(server: Server[Any], pipes: "MessagePipes", state: object) -> None:
     """Serve connections over one pair of pipes, one after the other.
 
     A client that asks ``server/discover`` first and then falls back to
@@ -60,8 +63,24 @@ async def serve_pipes(server: Server[Any], pipes: "Pipes", state: object) -> Non
             return
 
 
+class MessagePipes(Protocol):
+    """Whole messages in, whole messages out."""
+
+    def unread(self, message: SessionMessage) -> None:
+        """Deliver ``message`` again to whoever receives next."""
+        ...
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or what was wrong with it. Raises EndOfStream."""
+        ...
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write one message. Raises BrokenResourceError when the client is gone."""
+        ...
+
+
 class Pipes:
-    """Whole lines in, whole lines out."""
+    """Whole lines in, whole lines out (meets ``MessagePipes``)."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: "asyncio.StreamWriter | io.FileIO") -> None:
         self._reader = reader
@@ -106,7 +125,7 @@ class Pipes:
 class Messages:
     """What the client sends within one era of the protocol (the SDK's ``ReadStream``)."""
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: MessagePipes) -> None:
         self._pipes = pipes
         self._has_request = False
         self.reopens = False
@@ -150,7 +169,7 @@ class Messages:
 class Answers:
     """What goes back to the client (the SDK's ``WriteStream``)."""
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, pipes: MessagePipes) -> None:
         self._pipes = pipes
 
     async def send(self, item: SessionMessage, /) -> None:

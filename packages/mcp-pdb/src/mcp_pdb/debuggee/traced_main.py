@@ -1,7 +1,8 @@
-"""Entry of the pdb engine in the target's interpreter: ``python traced_main.py FD``.
+"""Entry of the pdb engine in the target's interpreter: ``python traced_main.py CHANNEL``.
 
-FD is the inherited end of a socket pair. The package of this folder is loaded
-by path under a private name, so nothing has to be installed for the target.
+CHANNEL is the number of the inherited end of a socket pair, or the address to
+connect to (see ``loopback``). The package of this folder is loaded by path
+under a private name, so nothing has to be installed for the target.
 """
 
 import os
@@ -21,18 +22,26 @@ def load_package():
     sys.modules[PACKAGE] = package
 
 
+def open_channel(place):
+    """The socket to the server: an inherited one by its number, or a connection to an address."""
+    if ":" in place:
+        from _mcp_pdb_debuggee import loopback
+
+        return loopback.connect(place)
+    from socket import socket
+
+    os.set_inheritable(int(place), False)
+    return socket(fileno=int(place))
+
+
 def main():
     """Connect, wait for the target, run it, leave with its exit status."""
     load_package()
     program_writes_none = sys.dont_write_bytecode
     sys.dont_write_bytecode = False  # our own modules are kept compiled: it halves the time to the first stop
-    from socket import socket
-
     from _mcp_pdb_debuggee import agent, run_target, wire
 
-    sock = socket(fileno=int(sys.argv[1]))
-    os.set_inheritable(sock.fileno(), False)
-    debugger = agent.Agent(wire.Channel(sock))
+    debugger = agent.Agent(wire.Channel(open_channel(sys.argv[1])))
     sys.dont_write_bytecode = program_writes_none
     debugger.start()
     spec = debugger.wait_for_begin()
