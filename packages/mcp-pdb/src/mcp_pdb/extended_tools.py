@@ -98,7 +98,7 @@ async def restart_debugger(call: Call) -> Answer:
     specs, moved = reanchor(session.run.breakpoints.values())
     plan = replace(session.run.plan, breakpoints=specs, run=call.arguments.flag("run"))
     result = await session.restart(plan, call.wait())
-    return call.report(session, result, (*opening(call, session), *moved))
+    return call.report(session, result, (*await opening(call, session), *moved))
 
 
 async def list_sessions(call: Call) -> Answer:
@@ -122,10 +122,7 @@ async def list_sessions(call: Call) -> Answer:
 async def list_breakpoints(call: Call) -> Answer:
     """All breakpoints with their hit counts."""
     session = call.session()
-    if session.is_over:
-        found = tuple(bound for _, bound in session.run.breakpoints.values())
-    else:
-        found = await session.list_breakpoints()
+    found = await session.list_breakpoints()
     return Answer(text=breakpoints_report(call.view(session), found), session=session)
 
 

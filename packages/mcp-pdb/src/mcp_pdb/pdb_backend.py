@@ -290,7 +290,7 @@ class PdbBackend:
         """Write to the program's own standard input."""
         if self._process is None:
             raise StateError("The program has not started; start_debugger starts one.")
-        await self._process.write_stdin(text.encode())
+        await self._process.write_stdin(text.encode(errors="replace"))
 
     def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
         """Program output from ``cursor``."""

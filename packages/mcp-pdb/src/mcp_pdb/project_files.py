@@ -44,7 +44,11 @@ def project_root(start: Path) -> Path | None:
 
 def absolute(base: Path, path: str | Path) -> Path:
     """``path`` from ``base``, ``~`` and ``..`` taken out but symlinks kept: a venv's python is one."""
-    return Path(os.path.abspath(base / Path(path).expanduser()))  # noqa: PTH100 - resolve() follows symlinks
+    try:
+        path = Path(path).expanduser()
+    except RuntimeError:  # the home of nobody: then ~ is a name like another
+        path = Path(path)
+    return Path(os.path.abspath(base / path))  # noqa: PTH100 - resolve() follows symlinks
 
 
 def check_allowed(path: Path, roots: Sequence[str]) -> None:
@@ -70,7 +74,7 @@ def python_files(root: Path, limit: int = FILE_LIMIT) -> Iterator[Path]:
             for name in folders
             if name not in _SKIPPED
             and not name.startswith(".")
-            and not Path(folder, name, "pyvenv.cfg").exists()
+            and not os.path.exists(f"{folder}/{name}/pyvenv.cfg")  # noqa: PTH110 - false without permission
         )
         for name in sorted(files):
             if name.endswith(".py"):

@@ -306,6 +306,14 @@ class Session:
         async with self._engine("list_breakpoints") as backend:
             return await backend.breakpoints()
 
+    async def planned_breakpoints(self) -> tuple[Breakpoint, ...]:
+        """Those set before the start, one-shots included, as they are at the first stop."""
+        bound = tuple(found for _, found in self.run.breakpoints.values())
+        if self.state == "running" or not any(found.pending for found in bound):
+            return bound
+        now = {found.id: found for found in await self.list_breakpoints()}
+        return tuple(now.get(found.id, replace(found, pending=False)) for found in bound)
+
     async def resolve_place(self, command: str, at: str) -> tuple[str, int]:
         """The file and line that ``at`` stands for, checked as a breakpoint's place is."""
         place = self.in_present_file(at)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_pdb.errors import PathError, TargetError
-from mcp_pdb.interpreters import find_interpreter, site_packages
+from mcp_pdb.interpreters import Interpreter, find_interpreter, site_packages
 from mcp_pdb.project_files import (
     ModulePlace,
     absolute,
@@ -84,21 +84,14 @@ def resolve_target(
         raise TargetError("The target holds a null byte: give a path, a test id or code without one.")
     if kind != "code" and any(len(word) > WORD_LIMIT_CHARS for word in target.split()):
         raise TargetError("The target is no path or test id, it is too long: pass kind='code' if it is code.")
-    place = _find_place(target, cwd, tuple(roots))
-    wish = _understand(target, tuple(args), kind, place)
-    interpreter = find_interpreter(python, place.cwd, place.root)
-    match wish.kind:
-        case "pytest":
-            resolved = "\n".join(_pytest_id(node_id, place) for node_id in wish.what)
-        case "unittest":
-            resolved = "\n".join(_unittest_id(name, place) for name in wish.what)
-        case "script":
-            resolved = str(_script(wish.what[0], place))
-        case "module":
-            _check_module(wish.what[0], place, site_packages(interpreter.path))
-            resolved = wish.what[0]
-        case _:
-            resolved = wish.what[0]
+    try:
+        place = _find_place(target, cwd, tuple(roots))
+        wish = _understand(target, tuple(args), kind, place)
+        interpreter = find_interpreter(python, place.cwd, place.root)
+        resolved = _resolved(wish, place, interpreter)
+    except OSError as error:
+        file = str(error.filename or target)[:60]
+        raise PathError(f"{file} cannot be looked at ({error.strerror}): give another path.") from None
     return Target(
         kind=wish.kind,
         target=resolved,
@@ -109,6 +102,22 @@ def resolve_target(
         root=str(place.root),
         on_failure=on_failure,
     )
+
+
+def _resolved(wish: _Wish, place: _Place, interpreter: Interpreter) -> str:
+    """The target as the program's runner takes it. Raises TargetError."""
+    match wish.kind:
+        case "pytest":
+            return "\n".join(_pytest_id(node_id, place) for node_id in wish.what)
+        case "unittest":
+            return "\n".join(_unittest_id(name, place) for name in wish.what)
+        case "script":
+            return str(_script(wish.what[0], place))
+        case "module":
+            _check_module(wish.what[0], place, site_packages(interpreter.path))
+            return wish.what[0]
+        case _:
+            return wish.what[0]
 
 
 def _find_place(target: str, cwd: str | None, roots: tuple[str, ...]) -> _Place:

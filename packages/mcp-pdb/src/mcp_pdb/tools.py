@@ -50,15 +50,15 @@ async def open_session(call: Call, plan: StartPlan, wait: Wait) -> Answer:
         if session.run.failure is not None:
             await call.store.close(session, "its program did not start")
         raise
-    return call.report(session, result, opening(call, session))
+    return call.report(session, result, await opening(call, session))
 
 
-def opening(call: Call, session: Session) -> tuple[str, ...]:
+async def opening(call: Call, session: Session) -> tuple[str, ...]:
     """What a start answer says before its first report."""
     run = session.run
     view = call.view(session)
     lines = start_lines(view, session.id, run.plan.target, run.backend.facts)
-    lines.extend(breakpoint_line(view, bound) for _, bound in run.breakpoints.values())
+    lines.extend(breakpoint_line(view, bound) for bound in await session.planned_breakpoints())
     lines.extend(run.refused)
     others = [
         other.id for other in call.store.of_owner(call.owner) if other is not session and not other.is_over

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from . import file_paths, source_lines
 
+_SHOWN_CHARS = 200
+_PLACE_CHARS = 500
 _PRIMITIVES = (int, float, str, bool, type(None))
 
 
@@ -34,9 +36,11 @@ class Expression:
         self.text = text
         try:
             self.code = compile(text.strip(), "<%s>" % what, "eval")
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+            shown = text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+            why = error.args[0] if error.args else "it is nested too deeply"
             raise Rejected(
-                "The %s %r is not a Python expression (%s); nothing was set." % (what, text, error.args[0])
+                "The %s %r is not a Python expression (%s); nothing was set." % (what, shown, why)
             ) from None
         self.has_inner_scope = any(hasattr(constant, "co_code") for constant in self.code.co_consts)
 
@@ -118,7 +122,7 @@ def parse_hits(text):
     ):
         if body.startswith(prefix):
             digits = body[len(prefix) :].strip()
-            if digits.isdigit() and int(digits) > 0:
+            if digits.isdecimal() and len(digits) < 10 and int(digits) > 0:
                 return make(int(digits))
             break
     raise Rejected(
@@ -128,7 +132,14 @@ def parse_hits(text):
 
 def place_of(at, cwd, root, occurrence=None):
     """Where ``at`` points, as ``source_lines`` answers. Raises Rejected."""
-    place = _place(at.strip(), cwd, root, occurrence)
+    if len(at) > _PLACE_CHARS:
+        raise Rejected(
+            "A place of %d characters is too long; write 'file.py:12' or a piece of the line." % len(at)
+        )
+    try:
+        place = _place(at.strip(), cwd, root, occurrence)
+    except ValueError as error:  # a name that no file can have
+        raise Rejected("%r names no file (%s)." % (at, error)) from None
     if "error" in place:
         raise Rejected(place["error"])
     return place
@@ -139,7 +150,7 @@ def _place(at, cwd, root, occurrence):
     if separator and piece.strip():
         return _anchor_place(file_part.strip(), piece.strip(), cwd, root, occurrence)
     file_part, separator, line = at.rpartition(":")
-    if separator and line.strip().isdigit():
+    if separator and line.strip().isdecimal():
         path = file_paths.find_file(file_part.strip(), cwd, root)
         if isinstance(path, dict):
             return path
