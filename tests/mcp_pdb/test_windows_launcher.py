@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from mcp_pdb.launcher import PlainLauncher
@@ -15,6 +16,10 @@ from mcp_pdb.windows_launcher import (
     WindowsCalls,
     WindowsLauncher,
 )
+
+from tests.mcp_pdb.conftest import processes_in
+from tests.mcp_pdb.test_stdio import start_program
+from tests.mcp_pdb.test_windows_stdio import serving
 
 JOB, PROCESS = 100, 200
 
@@ -128,15 +133,21 @@ def test_other_systems_start_programs_below_the_reaper():
         WindowsCalls()
 
 
-PRETEND = """
+PRETEND_WINDOWS = """
 import asyncio, importlib, os, pkgutil, signal, socket, subprocess, sys
 import anyio._backends._asyncio, anyio._core._asyncio_selector_thread
 import mcp.client.client, mcp.client.stdio, mcp.server.lowlevel.server, mcp.server.stdio, mcp.server.runner
 import mcp.server.auth.middleware.bearer_auth, mcp.server.transport_security, starlette.responses, uvicorn
 import pathlib, tempfile, shutil, ctypes, unittest, threading, multiprocessing
 
-import mcp_pdb, mcp_pdb.debuggee
+for name in "fcntl termios tty pty resource pwd grp syslog posix _posixsubprocess".split():
+    sys.modules[name] = None
+socket.SO_EXCLUSIVEADDRUSE = socket.SO_KEEPALIVE
+sys.platform = "win32"
+"""
+"""Makes a Python believe that it runs on Windows, once the libraries are loaded that look for themselves."""
 
+IMPORT_EVERYTHING = """
 LACKING = {
     os: "fork setsid killpg getpgid pidfd_open set_blocking waitid wait4 register_at_fork forkpty getuid",
     signal: "SIGHUP SIGKILL SIGQUIT SIGCHLD SIGPIPE SIGUSR1 SIGURG pthread_kill pthread_sigmask siginterrupt",
@@ -146,9 +157,8 @@ for module, names in LACKING.items():
     for name in names.split():
         if hasattr(module, name):
             delattr(module, name)
-for name in "fcntl termios tty pty resource pwd grp syslog posix _posixsubprocess".split():
-    sys.modules[name] = None
-sys.platform = "win32"
+
+import mcp_pdb, mcp_pdb.debuggee
 
 LEFT_OUT = {"mcp_pdb.reaper", "mcp_pdb.__main__"}
 if not hasattr(sys, "monitoring"):
@@ -163,10 +173,48 @@ from mcp_pdb.launchers import default_launcher
 print(type(default_launcher()).__name__)
 """
 
+SERVE_WITHOUT_JOBS = """
+import mcp_pdb.windows_launcher
+
+
+class GroupHold:
+    def __init__(self, calls):
+        self.pid = 0
+
+    def start_options(self):
+        return {"start_new_session": True}
+
+    def take(self, pid):
+        self.pid = pid
+
+    def kill(self):
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def is_empty(self):
+        return True
+
+    def close(self):
+        pass
+
+
+mcp_pdb.windows_launcher.JobHold = GroupHold
+mcp_pdb.windows_launcher.WindowsCalls = object
+from mcp_pdb.cli import main
+
+sys.exit(main(["serve", "--tools", "all", "--python", sys.executable]))
+"""
+
 
 def test_every_module_can_be_imported_where_nothing_of_unix_is_there():
     pretended = subprocess.run(
-        [sys.executable, "-c", PRETEND], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", PRETEND_WINDOWS + IMPORT_EVERYTHING],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert pretended.returncode == 0, pretended.stderr
     imported = pretended.stdout.split()
@@ -182,3 +230,20 @@ def test_nothing_for_windows_is_imported_elsewhere():
     ours = {name for name in finished.stdout.split() if name.startswith("mcp_pdb.")}
     assert "mcp_pdb.launcher" in ours
     assert not [name for name in ours if "windows" in name or "piped" in name or "loopback" in name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pretends what is so there")
+def test_a_whole_session_goes_as_on_windows_but_for_the_job(tmp_path: Path):
+    with serving(tmp_path, PRETEND_WINDOWS + SERVE_WITHOUT_JOBS) as client:
+        client.shake_hands()
+        start_program(client, tmp_path, "numbers = [1, 2]\nprint('printed')\nprint(numbers[2])\n")
+        client.call("step_over")
+        assert "numbers = [1, 2]" in client.call("examine_locals")
+        assert "raised: IndexError" in client.call("continue_execution")
+        assert "printed" in client.call("read_output", cursor=0)
+        assert "exited with code 1" in client.call("continue_execution")
+        start_program(client, tmp_path)
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        assert client.process.wait(10) == 0
+        assert processes_in(tmp_path) == []

@@ -20,9 +20,9 @@ sys.exit(anyio.run(serve_stdio, create_server(ServerOptions(toolset="all", pytho
 
 
 @contextmanager
-def serving(folder: Path) -> Generator[RawClient]:
+def serving(folder: Path, server: str = SERVE) -> Generator[RawClient]:
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE],
+        [sys.executable, "-c", server],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

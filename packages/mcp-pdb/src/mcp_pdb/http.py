@@ -183,7 +183,10 @@ def _listen(http: HttpOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "win32":  # where SO_REUSEADDR lets anybody take a port that is in use
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((http.host, http.port))
         listener.listen(128)
     except OSError as error:

@@ -163,7 +163,6 @@ class PipedProcess:
         self._transport = pipes.transport
         self._pipes = pipes
         self._hold = hold
-        self._returncode: int | None = None
         self._on_close: list[Callable[[PipedProcess], None]] = []
 
     @property
@@ -183,8 +182,8 @@ class PipedProcess:
 
     @property
     def returncode(self) -> int | None:
-        """The exit status as last seen by ``wait`` or ``kill``; None before."""
-        return self._returncode
+        """The exit status as soon as the event loop knows it; None before."""
+        return self._transport.get_returncode()
 
     async def write_stdin(self, data: bytes) -> None:
         """Write all of ``data``. Raises EngineError when the program no longer reads."""
@@ -202,9 +201,8 @@ class PipedProcess:
     async def wait(self) -> int:
         """The program's exit status, negative for a signal; its descendants may live on."""
         await self._pipes.exited.wait()
-        status = self._transport.get_returncode()
+        status = self.returncode
         assert status is not None, "an exit was reported"
-        self._returncode = status
         return status
 
     def on_close(self, callback: "Callable[[PipedProcess], None]") -> None:

@@ -7,6 +7,7 @@ is thrown away when packages were installed or removed since it started.
 
 import logging
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,7 +68,7 @@ class StandbyLauncher:
         if ready is None:
             return None
         ready.claimed.set()
-        if ready.spec == spec and ready.stamp == package_stamp(spec.argv[0]) and _lives(ready.process.pid):
+        if ready.spec == spec and ready.stamp == package_stamp(spec.argv[0]) and _lives(ready.process):
             return ready.process
         with anyio.CancelScope(shield=True):
             await ready.process.aclose()
@@ -100,9 +101,11 @@ def package_stamp(interpreter: str) -> tuple[int, ...]:
     return tuple(folder.stat().st_mtime_ns for folder in folders)
 
 
-def _lives(pid: int) -> bool:
+def _lives(process: Process) -> bool:
+    if sys.platform == "win32":  # where a signal of 0 is Ctrl-C
+        return process.returncode is None
     try:
-        os.kill(pid, 0)
+        os.kill(process.pid, 0)
     except OSError:
         return False
     return True
