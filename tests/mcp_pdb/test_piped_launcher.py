@@ -275,6 +275,46 @@ async def test_cancelling_a_launch_or_a_wait_leaves_nothing_undone(launcher: Pip
     await process.aclose()
 
 
+CONNECTING = """
+    import os, socket, sys
+    host, port, variable = sys.argv[1].split(":")
+    channel = socket.create_connection((host, int(port)))
+    channel.sendall(os.environ[variable].encode())
+    channel.recv(1)
+"""
+
+
+async def test_twenty_launches_leave_no_descriptor_and_no_process(launcher: PipedLauncher):
+    async def once() -> None:
+        process = await launcher.launch(python(CONNECTING, "{channel}", wants_channel=True))
+        await process.aclose()
+
+    with anyio.fail_after(30):
+        await once()
+        descriptors = psutil.Process().num_fds()
+        for _ in range(20):
+            await once()
+    assert psutil.Process().num_fds() == descriptors
+    assert psutil.Process().children() == []
+
+
+async def test_many_programs_start_at_once_each_with_its_own_channel(launcher: PipedLauncher):
+    pids: dict[int, bytes] = {}
+
+    async def once() -> None:
+        code = CONNECTING.replace("encode())", "encode() + b'%d' % os.getpid())")
+        process = await launcher.launch(python(code, "{channel}", wants_channel=True))
+        assert process.channel is not None
+        pids[process.pid] = await process.channel.receive()
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(once)
+    assert len(pids) == 10
+    assert all(said == b"%d" % pid for pid, said in pids.items())
+
+
 SOURCE = """
     import os
 
