@@ -8,9 +8,12 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import psutil
 import pytest
 from mcp_pdb import standby
+from mcp_pdb.client import open_debugger
 from mcp_pdb.launcher import CHANNEL_TOKEN, LaunchSpec, PlainLauncher, Process, debuggee_environment
+from mcp_pdb.options import ServerOptions
 from mcp_pdb.standby import StandbyLauncher
 
 pytestmark = pytest.mark.anyio
@@ -102,6 +105,32 @@ async def test_nothing_is_kept_where_packages_cannot_be_watched(spec, tmp_path):
         launcher.prepare(replace(spec, argv=("/no/such/python", *spec.argv[1:])), after_seconds=0)
         launcher.prepare(replace(spec, wants_channel=False), after_seconds=0)
         assert not launcher._preparing
+
+
+async def test_a_test_is_debugged_in_the_debuggee_that_waits_ready(tmp_path, monkeypatch):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_sum.py").write_text(
+        "def test_sum():\n    total = 1 + 1\n    assert total == 3\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    options = ServerOptions(standby=True, python=sys.executable)
+
+    async with open_debugger(options=options) as client:
+        ready: list[int] = []
+        with anyio.fail_after(20):
+            while not ready:
+                await anyio.lowlevel.checkpoint()
+                ready = debuggees()
+        result = await client.call_tool("start_debugger", {"target": "test_sum.py::test_sum", "run": True})
+        text = "\n".join(block.text for block in result.content if block.type == "text")
+        assert f"pid {ready[0]}" in text
+        assert "assert 2 == 3" in text
+    assert debuggees() == []
+
+
+def debuggees() -> list[int]:
+    children = psutil.Process().children(recursive=True)
+    return [child.pid for child in children if "traced_main.py" in " ".join(child.cmdline())]
 
 
 class Counting:

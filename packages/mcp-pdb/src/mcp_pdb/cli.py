@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
                 return doctor(_options(arguments), print)
             case _:
-                return _serve_stdio(ServerOptions())
+                return _serve_stdio(ServerOptions(standby=True))
     except KeyboardInterrupt:
         return 130
 
@@ -106,6 +106,11 @@ def _add_transport_options(parser: argparse.ArgumentParser) -> None:
     )
     transport.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp")
     parser.add_argument(
+        "--no-standby",
+        action="store_true",
+        help="start every program only when it is asked for; else one waits ready, about 25 MB",
+    )
+    parser.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
@@ -134,7 +139,7 @@ def _options(arguments: argparse.Namespace) -> ServerOptions:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    options = _options(arguments)
+    options = replace(_options(arguments), standby=not arguments.no_standby)
     if arguments.http is None:
         return _serve_stdio(options)
     from mcp_pdb.http import HttpError, parse_address, read_tokens, serve_http

@@ -27,6 +27,8 @@ class ServerOptions:
     """A session that nobody asked about for this long is ended."""
     launch_seconds: float = 30.0
     """A debuggee that has not connected after this long has failed."""
+    standby: bool = False
+    """Keep one debuggee started ahead of time, so that tests stop sooner; the commands that serve do."""
     budgets: Budgets = field(default_factory=Budgets)
 
 

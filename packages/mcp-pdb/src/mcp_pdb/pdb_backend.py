@@ -45,6 +45,17 @@ _NO_FAREWELL = (
 logger = logging.getLogger(__name__)
 
 
+def launch_spec(target: Target) -> LaunchSpec:
+    """How the agent is started for a target; what is to run is told later, over the channel."""
+    runner = ("pytest",) if target.kind == "pytest" else ()
+    return LaunchSpec(
+        argv=(target.interpreter, str(_ENTRY), CHANNEL_TOKEN, *runner),
+        cwd=target.cwd,
+        environment=debuggee_environment(target.environment),
+        wants_channel=True,
+    )
+
+
 class PdbBackend:
     """One program under the agent (meets ``mcp_pdb.backend.Backend``)."""
 
@@ -82,13 +93,7 @@ class PdbBackend:
     async def launch(self, target: Target, launcher: Launcher) -> None:
         """Start the agent in the target's interpreter and wait for its greeting."""
         self._target = target
-        spec = LaunchSpec(
-            argv=(target.interpreter, str(_ENTRY), CHANNEL_TOKEN),
-            cwd=target.cwd,
-            environment=debuggee_environment(target.environment),
-            wants_channel=True,
-        )
-        process = self._process = await launcher.launch(spec)
+        process = self._process = await launcher.launch(launch_spec(target))
         if process.channel is None:
             raise EngineError(
                 "The launcher gave no channel to the debuggee; use one that passes descriptors on."

@@ -7,16 +7,22 @@ hears the same as for an id that never existed.
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import anyio
+from anyio.abc import TaskGroup
 
 from mcp_pdb.catalog import tools_of
 from mcp_pdb.engines import BackendFactory, create_backend
-from mcp_pdb.errors import SessionError
+from mcp_pdb.errors import DebuggerError, SessionError
 from mcp_pdb.launcher import Launcher
 from mcp_pdb.options import ServerOptions
+from mcp_pdb.pdb_backend import launch_spec
+from mcp_pdb.project_files import project_root
 from mcp_pdb.session import Session, Workshop
+from mcp_pdb.standby import StandbyLauncher
+from mcp_pdb.targets import resolve_target
 
 CLOSE_SECONDS = 10.0
 REMEMBERED_ENDINGS = 64
@@ -118,6 +124,8 @@ async def open_store(
     """A store whose sessions all end with the block."""
     async with anyio.create_task_group() as tasks:
         tools = frozenset(spec.name for spec in tools_of(options.toolset))
+        if options.standby:
+            launcher = _with_standby(launcher, tasks, options)
         workshop = Workshop(tasks=tasks, launcher=launcher, make_backend=make_backend, tools=tools)
         store = SessionStore(options, workshop)
         tasks.start_soon(store.sweep)
@@ -127,6 +135,18 @@ async def open_store(
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await store.close_all()
             tasks.cancel_scope.cancel()
+
+
+def _with_standby(launcher: Launcher, tasks: TaskGroup, options: ServerOptions) -> Launcher:
+    """The launcher with a debuggee ready for a test of the project the server was started in."""
+    standby = StandbyLauncher(launcher, tasks)
+    if options.engine == "pdb" and project_root(Path.cwd()) is not None:
+        with suppress(DebuggerError):
+            likely = resolve_target(
+                "", args=("-q",), kind="pytest", python=options.python, roots=options.roots
+            )
+            standby.prepare(launch_spec(likely), after_seconds=0)
+    return standby
 
 
 def _minutes(seconds: float) -> str:

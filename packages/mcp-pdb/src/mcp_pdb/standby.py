@@ -47,6 +47,7 @@ class StandbyLauncher:
         self._task_group = task_group
         self._ready: _Ready | None = None
         self._preparing = False
+        self._starting: anyio.Event | None = None
 
     async def launch(self, spec: LaunchSpec) -> Process:
         """The one that is ready if it fits, else a fresh one; then get another ready."""
@@ -64,6 +65,8 @@ class StandbyLauncher:
         self._task_group.start_soon(self._keep_one, spec, after_seconds)
 
     async def _claim(self, spec: LaunchSpec) -> Process | None:
+        if self._starting is not None:
+            await self._starting.wait()
         ready, self._ready = self._ready, None
         if ready is None:
             return None
@@ -77,13 +80,12 @@ class StandbyLauncher:
     async def _keep_one(self, spec: LaunchSpec, after_seconds: float) -> None:
         try:
             await anyio.sleep(after_seconds)
-            ready = _Ready(spec, package_stamp(spec.argv[0]), await self._launcher.launch(spec))
+            ready = self._ready = await self._started(spec)
         except DebuggerError as error:
             logger.info("no debuggee could be started ahead of time: %s", error)
             return
         finally:
             self._preparing = False
-        self._ready = ready
         try:
             with anyio.move_on_after(KEEP_SECONDS):
                 await ready.claimed.wait()
@@ -92,6 +94,14 @@ class StandbyLauncher:
                 self._ready = None
                 with anyio.CancelScope(shield=True):
                     await ready.process.aclose()
+
+    async def _started(self, spec: LaunchSpec) -> _Ready:
+        starting = self._starting = anyio.Event()
+        try:
+            return _Ready(spec, package_stamp(spec.argv[0]), await self._launcher.launch(spec))
+        finally:
+            self._starting = None
+            starting.set()
 
 
 def package_stamp(interpreter: str) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 
 
-def preload(runner):
-    """Import ``runner``; "pytest" with its own plugins. A missing one is reported when it runs."""
+def preload(runner=None):
+    """Import "pytest" with its own plugins, or nothing. A missing one is reported when it runs."""
     if runner != "pytest":
         return
     try:

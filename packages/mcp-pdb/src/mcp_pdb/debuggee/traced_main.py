@@ -1,8 +1,9 @@
-"""Entry of the pdb engine in the target's interpreter: ``python traced_main.py CHANNEL``.
+"""Entry of the pdb engine in the target's interpreter: ``python traced_main.py CHANNEL [RUNNER]``.
 
 CHANNEL is the number of the inherited end of a socket pair, or the address to
 connect to (see ``loopback``). The package of this folder is loaded by path
-under a private name, so nothing has to be installed for the target.
+under a private name, so nothing has to be installed for the target. RUNNER is
+loaded while the debuggee waits for what to run (see ``preload``).
 """
 
 import os
@@ -39,11 +40,12 @@ def main():
     load_package()
     program_writes_none = sys.dont_write_bytecode
     sys.dont_write_bytecode = False  # our own modules are kept compiled: it halves the time to the first stop
-    from _mcp_pdb_debuggee import agent, run_target, wire
+    from _mcp_pdb_debuggee import agent, preload, run_target, wire
 
     debugger = agent.Agent(wire.Channel(open_channel(sys.argv[1])))
     sys.dont_write_bytecode = program_writes_none
     debugger.start()
+    preload.preload(*sys.argv[2:])
     spec = debugger.wait_for_begin()
     sys.exit(run_target.run(spec, debugger))
 
