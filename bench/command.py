@@ -28,7 +28,7 @@ from bench.peers.debug_gym import DebugGym
 from bench.peers.jons_mcp_pdb import JonsMcpPdb
 from bench.peers.mcp_debugger import McpDebugger
 from bench.peers.mcp_pdb_0_6 import McpPdb06
-from bench.peers.ours import Ours, OursOnDebugpy
+from bench.peers.ours import Ours, OursCold, OursOnDebugpy
 from bench.peers.pdb_mcp import PdbMcp
 from bench.results import Results, targets
 from bench.setup_peers import main as install_peers
@@ -37,6 +37,8 @@ from bench.tables import peers_markdown, report
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 ENGINES = (Ours, OursOnDebugpy)
+COLD_ENGINES = (OursCold, OursOnDebugpy)
+"""For what is measured without the debuggee that waits ready."""
 PEERS: tuple[type[Debugger], ...] = (McpPdb06, DapMcp, McpDebugger, PdbMcp, JonsMcpPdb, DebugGym)
 SHARED_VERSION = "3.11"
 """Peers are compared on this one."""
@@ -85,7 +87,8 @@ def measure(*, quick: bool, with_peers: bool) -> Results:
         debuggers={debugger.name: debugger for debugger in everyone},
         missing=missing,
         floors=[
-            _said(f"floor, Python {each}", compare_with_floor, ENGINES, each, rounds) for each in versions
+            _said(f"floor, Python {each}", compare_with_floor, COLD_ENGINES, each, rounds)
+            for each in versions
         ],
         sessions={
             each.name: _said(f"workload, {each.name}", play_workload, each, SHARED_VERSION)
@@ -105,7 +108,7 @@ def measure(*, quick: bool, with_peers: bool) -> Results:
         },
         memory={
             memory.debugger: memory
-            for each in everyone
+            for each in [*COLD_ENGINES, *rivals]
             if (memory := _said(f"memory, {each.name}", idle_memory, each, SHARED_VERSION, _sessions(each)))
         },
         tool_list_bytes={

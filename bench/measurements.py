@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bench.floor import Floor, Rules, best_rules
 from bench.peers.adapter import ROOT, Debugger, Place, Program
-from bench.peers.ours import Ours
+from bench.peers.ours import Ours, OursCold
 from bench.processes import (
     marked,
     new_mark,
@@ -37,6 +37,10 @@ COLD_LINE = Place(file="hot_loop.py", line=10)
 IDLE_LINE = Place(file="idle.py", line=8)
 RESULT_WAIT_SECONDS = 30
 DebuggerClass = type[Debugger]
+
+
+THINKING_SECONDS = 1.0
+"""Between a server's handshake and the first call; a short time for a language model."""
 
 
 def median(values: Sequence[float]) -> float:
@@ -71,7 +75,10 @@ def play_workload(debugger: DebuggerClass, version: str) -> SessionRecord:
 
 
 def first_stops(debuggers: Sequence[DebuggerClass], version: str, rounds: int) -> dict[str, list[float]]:
-    """Seconds from the first call to the first stop, server already up, a fresh server each time."""
+    """Seconds from the first call to the first stop, a fresh server each time.
+
+    Every server has been up for as long as a model thinks before its first call.
+    """
     seconds: dict[str, list[float]] = {debugger.name: [] for debugger in debuggers}
     for _ in range(rounds):
         for debugger in debuggers:
@@ -79,6 +86,7 @@ def first_stops(debuggers: Sequence[DebuggerClass], version: str, rounds: int) -
                 running = debugger(program)
                 try:
                     running.open()
+                    time.sleep(THINKING_SECONDS)
                     text = running.start([FIRST_STOP])
                     taken = sum(call.seconds for call in running.calls)
                     _require_place(running, text, FIRST_STOP)
@@ -345,7 +353,7 @@ def fleet(version: str, sessions: int) -> Fleet:
 def _one_fleet(version: str, sessions: int, ending: str) -> Fleet:
     mark = new_mark()
     with fresh_program(version, "idle.py") as program:
-        server = Ours(replace(program, environment=mark), "--max-sessions", str(sessions + 5))
+        server = OursCold(replace(program, environment=mark), "--max-sessions", str(sessions + 5))
         server.open()
         try:
             begin = time.perf_counter()

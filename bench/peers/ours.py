@@ -26,7 +26,7 @@ class Ours(Debugger):
         return missing_file(COMMAND)
 
     def command(self) -> Sequence[str]:
-        return [str(COMMAND), "serve", "--stdio", *self._options]
+        return [str(COMMAND), "serve", "--stdio", "--python", str(self.program.interpreter), *self._options]
 
     def start(self, places: Sequence[Place]) -> str:
         arguments = self.start_arguments(places)
@@ -68,6 +68,13 @@ class Ours(Debugger):
 
     def end(self) -> str:
         return self.call("stop_debugger", {})
+
+
+class OursCold(Ours):
+    """Every program is started only when it is asked for; the name stays, since the rest is the same."""
+
+    def __init__(self, program: Program, *options: str) -> None:
+        super().__init__(program, "--no-standby", *options)
 
 
 class OursOnDebugpy(Ours):
