@@ -162,6 +162,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _serve_stdio(options: ServerOptions) -> int:
     if sys.stdin.isatty():
         sys.stderr.write(REGISTER)
+    sys.stdout = sys.stderr  # whatever a library prints, also while it is imported, is not the protocol
     # Importing the protocol's models makes many objects that all stay: collecting meanwhile costs 60 ms.
     gc.disable()
     import anyio
