@@ -51,13 +51,6 @@ _ENTRY = Path(__file__).parent / "debuggee" / "debugpy_main.py"
 _ABILITIES = frozenset({"attach", "follow_children", "send_input", "pdb_command", "trace_lines"})
 _PAUSE_SECONDS = 1.0
 _LEAVE_SECONDS = 3.0
-_COMMANDS: dict[ResumeKind, str] = {
-    "continue": "continue",
-    "until": "continue",
-    "over": "next",
-    "into": "stepIn",
-    "out": "stepOut",
-}
 _NOT_STARTED = "The program has not started; start_debugger starts one."
 
 
@@ -270,12 +263,8 @@ class DebugpyBackend:
         self, kind: ResumeKind, *, until: tuple[str, int] | None = None, all_code: bool = False
     ) -> None:
         """Move on from a stop."""
-        process = self._here()
-        if until is not None:
-            await process.ask("until", file=until[0], line=until[1])
-        await process.step_everywhere(all_code)
         self._stands = anyio.Event()
-        await process.move(_COMMANDS[kind])
+        await self._here().move(kind, until, all_code=all_code)
 
     async def pause(self) -> bool:
         """Ask a running program to stop; True when a stop has come."""

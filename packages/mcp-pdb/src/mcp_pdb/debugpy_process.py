@@ -11,6 +11,7 @@ import anyio.abc
 
 from mcp_pdb.dap_client import DapClient, DapError, GoneError
 from mcp_pdb.errors import BreakpointError, DebuggerError, EngineError, InspectionError, StateError
+from mcp_pdb.records import ResumeKind
 
 _OWN_REQUEST = "mcpPdb"
 _BREAKPOINT_OPERATIONS = frozenset({"set_breakpoint", "remove_breakpoint"})
@@ -45,16 +46,11 @@ class DebugpyProcess:
         self.client = DapClient(stream, self._on_event)
         self._on_event_ = on_event
         self.hello: dict[str, Any] = {}
-        self.dap_thread: int | None = None
-        """The stopped thread as DAP numbers it; None while running."""
-        self.all_code = False
         self._can_configure = anyio.Event()
         self._refusal = ""
 
     def _on_event(self, name: str, body: dict[str, Any]) -> None:
-        if name == "stopped":
-            self.dap_thread = body.get("threadId")
-        elif name == "initialized":
+        if name == "initialized":
             self._can_configure.set()
         self._on_event_(self, name, body)
 
@@ -139,22 +135,18 @@ class DebugpyProcess:
             raise _error(operation, answer["refusal"]["kind"], answer["refusal"]["message"])
         return answer
 
-    async def move(self, command: str) -> None:
-        """``continue``, ``next``, ``stepIn`` or ``stepOut`` of the stopped thread."""
-        thread, self.dap_thread = self.dap_thread, None
+    async def move(self, kind: ResumeKind, until: tuple[str, int] | None, *, all_code: bool) -> None:
+        """Let the stopped thread move and all others run."""
+        arguments: dict[str, Any] = {"kind": kind, "all_code": all_code}
+        if until is not None:
+            arguments |= {"file": until[0], "line": until[1]}
         with suppress(GoneError):  # it ran to its end before it could answer
-            await self.client.request(command, {"threadId": thread or 0})
+            await self.ask("move", **arguments)
 
     async def begin(self, spec: dict[str, Any]) -> None:
         """Let the program run."""
         with suppress(GoneError):  # likewise
             await self.ask("begin", spec=spec)
-
-    async def step_everywhere(self, wanted: bool) -> None:
-        """Whether steps enter libraries from now on."""
-        if wanted != self.all_code:
-            await self.ask("all_code", on=wanted)
-            self.all_code = wanted
 
 
 def _error(operation: str, kind: str, text: str) -> DebuggerError:

@@ -10,56 +10,30 @@ are answered by pydevd's reader thread and run no code of the program;
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import sys
 import threading
 from contextlib import contextmanager
 
-from . import breakpoints, inspector, pydevd_children, pydevd_loading, stacks
+from . import inspector, pydevd_children, pydevd_loading, pydevd_requests, stacks
 from .deadline import Watchdog
 from .pydevd_calls import make_calls
 from .pydevd_places import Places
+from .pydevd_requests import COMMAND, Running
 from .pydevd_steps import Steps
 from .pydevd_stops import FrameMemory, frames_of, own_threads, suspended_threads, without_waiting
+from .pydevd_suspension import Suspension
 from .stopped import Refused, StoppedThread, returned_text
 
-COMMAND = "mcpPdb"
-_CMD_RETURN = 502
-_MARK = b'"' + COMMAND.encode("ascii") + b'"'
 _current = []
 _on_begin = []
 _installing = threading.Lock()
 
 
-class Running(Exception):
-    """The question is about a stopped program, and it runs."""
-
-
 def prepare(on_begin):
-    """Answer ``mcpPdb`` requests from now on; ``on_begin`` receives what to run."""
+    """Answer the server from now on; ``on_begin`` receives what to run."""
     _on_begin[:] = [on_begin]
-    processor = sys.modules["_pydevd_bundle.pydevd_process_net_command_json"].PyDevJsonCommandProcessor
-    if not getattr(processor, COMMAND, False):
-        setattr(processor, COMMAND, True)
-        processor.process_net_command_json = _answering(processor.process_net_command_json)
-    reader = getattr(sys.modules["pydevd"].get_global_debugger(), "reader", None)
-    if reader is not None:
-        pydevd_loading.send_at_once(reader.sock)
-        bound = reader.process_net_command_json
-        reader.process_net_command_json = processor.process_net_command_json.__get__(bound.__self__)
-
-
-def _answering(original):
-    def process(self, py_db, contents, *rest, **options):
-        if isinstance(contents, bytes) and _MARK in contents:
-            request = json.loads(contents.decode("utf-8"))
-            if request.get("command") == COMMAND:
-                _dispatch(py_db, request)
-                return None
-        return original(self, py_db, contents, *rest, **options)
-
-    return process
+    pydevd_requests.answer_with(install)
 
 
 def _finish():
@@ -93,52 +67,6 @@ def install(py_db):
         return agent
 
 
-def _dispatch(py_db, request):
-    arguments = request.get("arguments") or {}
-    agent = install(py_db)
-    reply = Reply(agent.py_db, request)
-    try:
-        result = getattr(agent, "op_" + arguments.pop("op"))(reply=reply, **arguments)
-    except (breakpoints.Rejected, Refused) as error:
-        reply.fail(str(error), "refused")
-    except Running as error:
-        reply.fail(str(error), "running")
-    except Exception as error:
-        reply.fail("%s: %s" % (type(error).__name__, error), "internal")
-    else:
-        if result is not None:
-            reply.succeed(result)
-
-
-class Reply:
-    """Answers one request, once."""
-
-    def __init__(self, py_db, request):
-        self._py_db = py_db
-        self._request = request
-        self._sent = False
-
-    def succeed(self, body):
-        self._send({"success": True, "body": body})
-
-    def fail(self, message, kind):
-        """Refuse; as a success in DAP's terms, since adapters pass no body of a failure on."""
-        self._send({"success": True, "body": {"refusal": {"kind": kind, "message": message}}})
-
-    def _send(self, fields):
-        if self._sent:
-            return
-        self._sent = True
-        message = dict(fields, type="response", request_seq=self._request["seq"], command=COMMAND)
-        write(self._py_db, message)
-
-
-def write(py_db, message):
-    """Queue a DAP message."""
-    command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand
-    py_db.writer.add_command(command(_CMD_RETURN, 0, message, is_json=True))
-
-
 class Agent(FrameMemory):
     """Breakpoints, stop reports and inspection for one process."""
 
@@ -147,14 +75,14 @@ class Agent(FrameMemory):
         self.py_db = py_db
         self.pid = os.getpid()
         self.logs = []
+        self.suspension = Suspension(py_db, self._tell)
         self.places = Places(self)
         self.tracer = make_calls(self)
-        self.steps = Steps(py_db, self.tracer.watch_unwind)
+        self.steps = Steps(py_db, self.tracer.watch_unwind, self.suspension)
         self.ignored = set()
         self.watchdog = Watchdog(threading.main_thread().ident, self.ignored)
         self.cwd = os.getcwd()
         self.root = self.cwd
-        self._reasons = {}
         self._stopped = None
         self._thread_id = None
         self._busy = set()
@@ -164,7 +92,7 @@ class Agent(FrameMemory):
         """Have pydevd ask us about breakpoints, and report stops our way."""
         self.py_db.mtime += os.getpid()  # pydevd takes what a parent process cached for old, not for its own
         self.py_db.handle_breakpoint_condition = self.places.decide
-        self.py_db.cmd_factory.make_thread_suspend_single_notification = self._suspend_notification
+        self.py_db._threads_suspended_single_notification = self.suspension
         pydevd_loading.end_sessions_ourselves(self.py_db)
         self.tracer.take_over(self.py_db)
         self.tracer.on_unwind = self.steps.on_unwind
@@ -172,18 +100,14 @@ class Agent(FrameMemory):
         self.places.sync()
 
     def send_event(self, name, body):
-        write(self.py_db, {"type": "event", "event": name, "body": body})
+        pydevd_requests.write(self.py_db, {"type": "event", "event": name, "body": body})
 
     # -- stops, in the stopping thread ------------------------------------------------
-
-    def note_reason(self, reason, **facts):
-        """Why this thread is about to stop."""
-        self._reasons[threading.get_ident()] = dict(facts, reason=reason)
 
     def post_mortem(self, exc_type, exc, tb, where):
         """Stop where an exception was raised; returns when the model moves on."""
         notes = ["It failed in %s." % where] if where else []
-        self.note_reason(
+        self.suspension.note(
             "post_mortem", exception=inspector.describe_exception(exc_type, exc, tb), notes=notes
         )
         self.py_db.trigger_exception_handler((exc_type, exc, tb), as_uncaught=False)
@@ -206,24 +130,40 @@ class Agent(FrameMemory):
         """Stop in ``frame``, which has called us; not where we run the code for the model."""
         if threading.get_ident() in self._busy or os.getpid() != self.pid:
             return
-        self.note_reason("breakpoint_call")
+        self.suspension.note("breakpoint_call")
         thread = threading.current_thread()
         with _untraced(self.py_db, thread):
             command = sys.modules["_pydevd_bundle.pydevd_comm_constants"].CMD_SET_BREAK
             self.py_db.set_suspend(thread, command)
             self.py_db.do_wait_suspend(thread, frame, "line", None)
 
-    def _suspend_notification(self, py_db, thread_id, thread, stop_reason):
+    def _tell(self, thread_id, thread, why):
         schema = sys.modules["_pydevd_bundle._debug_adapter.pydevd_schema"]
         body = schema.StoppedEventBody(reason="pause", threadId=thread_id, allThreadsStopped=True)
         event = schema.StoppedEvent(body).to_dict(update_ids_to_dap=True)
-        event["body"][COMMAND] = self._report(thread_id, thread, stop_reason)
-        command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand
-        return command(_CMD_RETURN, 0, event, is_json=True)
+        try:
+            event["body"][COMMAND] = self._report(thread_id, thread, why)
+        except Exception as error:  # a fault of ours must not become the program's
+            event["body"][COMMAND] = self._bare_report(thread, why, error)
+        pydevd_requests.write(self.py_db, event)
 
-    def _report(self, thread_id, thread, stop_reason):
-        why: dict = self._reasons.pop(thread.ident, None) or {"reason": _reason_name(stop_reason)}
-        self._reasons.clear()
+    def _bare_report(self, thread, why, error):
+        text = "The debugger failed to describe this stop (%s: %s)." % (type(error).__name__, error)
+        return {
+            "reason": why["reason"],
+            "thread": thread.name,
+            "thread_ident": thread.ident,
+            "location": {"file": "", "line": 0, "function": ""},
+            "source": [],
+            "depth": 0,
+            "changes": [],
+            "changes_omitted": 0,
+            "can_step": True,
+            "notes": [text],
+            "logs": [],
+        }
+
+    def _report(self, thread_id, thread, why):
         frames = self.py_db.suspended_frames_manager.get_frames_list(thread_id)
         alive = why["reason"] not in ("post_mortem", "exception")
         stopped = StoppedThread(self, frames_of(frames, self.py_db), thread.ident, alive)
@@ -258,7 +198,7 @@ class Agent(FrameMemory):
         self._finished = True
         flush_output()
         self.send_event("mcpPdbEnded", {"verdicts": self.places.verdicts(), "logs": self.take_logs()})
-        _flush(self.py_db)
+        pydevd_requests.flush(self.py_db)
         self.py_db.dispose_and_kill_all_pydevd_threads(wait=False)
 
     # -- requests, in pydevd's reader thread ---------------------------------------------
@@ -277,6 +217,8 @@ class Agent(FrameMemory):
     def op_leave(self, reply):
         """The server goes away from a process that it had attached to."""
         self.places.clear()
+        self.suspension.forget()
+        self._stopped = None
         return {}
 
     def op_begin(self, reply, spec):
@@ -288,32 +230,38 @@ class Agent(FrameMemory):
 
     def op_remove_breakpoint(self, reply, number):
         self.places.remove(number)
+        self.suspension.forget_breakpoint(number)
         return {}
 
     def op_breakpoints(self, reply):
         return {"breakpoints": self.places.describe()}
 
-    def op_until(self, reply, file, line):
-        return self.places.add({"at": "%s:%d" % (file, line), "hidden": True, "once": True})
-
     def op_rows(self, reply, number):
         return self.places.take_rows(number)
 
-    def op_all_code(self, reply, on):
-        if on != self.tracer.all_code:
-            self.tracer.all_code = on
+    def op_move(self, reply, kind, all_code, file=None, line=None):
+        self._standing()
+        if kind == "until":
+            self.places.add({"at": "%s:%d" % (file, line), "hidden": True, "once": True})
+        if all_code != self.tracer.all_code:
+            self.tracer.all_code = all_code
             self.py_db._clear_caches()
+        self._stopped = None
+        self.suspension.move(kind)
         return {}
 
     def op_threads(self, reply):
         flush_output()
-        stopped = self._stopped.ident if self._stopped is not None and self._is_stopped() else None
+        stopped = self._stopped if self._is_stopped() else None
         held = suspended_threads()
         threads = [
             without_waiting(row) if row["ident"] in held else row
             for row in stacks.thread_stacks(own_threads() | self.ignored)
         ]
-        return {"threads": threads + stacks.task_stacks(), "stopped": stopped}
+        if stopped is not None:
+            threads = stopped.among(threads)
+        current = stopped.ident if stopped is not None else None
+        return {"threads": threads + stacks.task_stacks(), "stopped": current}
 
     def op_flush(self, reply):
         flush_output()
@@ -405,25 +353,3 @@ def _untraced(py_db, thread):
         info.is_tracing -= 1
         if was_traced and monitoring is not None:
             monitoring.resume_current_thread_tracing()
-
-
-def _reason_name(stop_reason):
-    constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
-    if stop_reason == constants.CMD_SET_BREAK:
-        return "breakpoint"
-    if stop_reason in (constants.CMD_STEP_CAUGHT_EXCEPTION, constants.CMD_ADD_EXCEPTION_BREAK):
-        return "exception"
-    if stop_reason == constants.CMD_THREAD_SUSPEND:
-        return "pause"
-    return "step"
-
-
-def _flush(py_db, seconds=2.0):
-    """Wait until what is queued has been sent, at most ``seconds``."""
-    sent = threading.Event()
-    command = sys.modules["_pydevd_bundle.pydevd_net_command"].NetCommand(
-        _CMD_RETURN, 0, {"type": "event", "event": "mcpPdbFlushed"}, is_json=True
-    )
-    command.call_after_send(lambda *unused: sent.set())
-    py_db.writer.add_command(command)
-    sent.wait(seconds)

@@ -117,7 +117,7 @@ class Places:
         code = frame.f_code
         if code is self._entry_code:
             self._entry_code = None
-            self._agent.note_reason("entry")
+            self._agent.suspension.note("entry")
             self.sync()
             return True
         here = (self._table.lines_of(user_code.canonical(code.co_filename)) or {}).get(frame.f_lineno)
@@ -142,7 +142,7 @@ class Places:
         ids = [hit.breakpoint.id for hit in hits if not hit.breakpoint.hidden]
         errors = [hit.error for hit in hits if hit.error]
         reason = "breakpoint" if ids else "step"
-        self._agent.note_reason(reason, breakpoint_ids=ids, condition_error=errors[0] if errors else None)
+        self._agent.suspension.note(reason, breakpoint_ids=ids, condition_error=errors[0] if errors else None)
         once = [
             hit.breakpoint for hit in hits if hit.breakpoint.once and self._table.contains(hit.breakpoint)
         ]

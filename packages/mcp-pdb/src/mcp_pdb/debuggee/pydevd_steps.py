@@ -25,12 +25,18 @@ class Steps:
     pydevd calls the first right before the second when a step ends; only the
     second knows whether it ends at a line or at a return. So the first is put
     off until then.
+
+    A thread that reached a breakpoint while another one was being stopped for
+    has stood still with the others, untold of. It stops again when they go on.
     """
 
-    def __init__(self, py_db, watch_unwind):
+    def __init__(self, py_db, watch_unwind, suspension):
         constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
         self._py_db = py_db
         self._watch_unwind = watch_unwind
+        self._note = suspension.note
+        self._is_untold = suspension.is_untold
+        self._at_breakpoint = constants.CMD_SET_BREAK
         self._walk_on = constants.CMD_STEP_INTO_MY_CODE
         self._walking = frozenset(
             getattr(constants, name)
@@ -57,6 +63,8 @@ class Steps:
         if stop_reason in self._walking and thread.ident == ident:
             self._put_off[ident] = (stop_reason, rest, options)
         else:
+            if stop_reason in self._leaving and thread.ident == ident:
+                self._note("step")
             self._set_suspend(thread, stop_reason, *rest, **options)
 
     def _on_do_wait_suspend(self, thread, frame, event, arg, *rest, **options):
@@ -69,12 +77,16 @@ class Steps:
                 self._go_on_in(frame, thread)
                 return
             stop_reason, more, named = put_off
+            self._note("step")
             self._set_suspend(thread, stop_reason, *more, **named)
         self._watch_unwind(False)
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _STACK_RESERVE)
         try:
             self._do_wait_suspend(thread, frame, event, arg, *rest, **options)
+            while self._is_untold(ident) and not self._py_db.pydb_disposed:
+                self._set_suspend(thread, self._at_breakpoint)
+                self._do_wait_suspend(thread, frame, event, arg, *rest, **options)
         finally:
             sys.setrecursionlimit(limit)
             self._returned.pop(ident, None)
