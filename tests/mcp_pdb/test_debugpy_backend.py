@@ -356,3 +356,36 @@ async def test_a_watch_is_refused_and_names_the_engine_that_can(tmp_path):
     async with debugging(script(tmp_path, "x = 1\n")) as backend:
         with pytest.raises(UnsupportedError, match="engine='pdb'"):
             await backend.watch("x", frame=0, mode="equality")
+
+
+async def test_threads_that_reach_a_breakpoint_together_stop_one_after_the_other(tmp_path):
+    source = """
+        import threading
+        import time
+
+        ready = threading.Barrier(4)
+
+        def work(number):
+            ready.wait()
+            for turn in range(3):
+                total = number * 10 + turn  # here
+            return total
+
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    """
+    async with debugging(script(tmp_path, source)) as backend:
+        await backend.set_breakpoint(
+            BreakpointSpec(at="program.py~total = number", condition="time.sleep(0.02) or True")
+        )
+        await backend.begin(stop_at_entry=False)
+        seen: list[tuple[str | None, str | None]] = []
+        outcome = await backend.wait()
+        while isinstance(outcome, Stopped):
+            seen.append((await value(backend, "number"), await value(backend, "turn")))
+            await backend.resume("continue")
+            outcome = await backend.wait()
+        assert sorted(seen) == [(str(number), str(turn)) for number in range(4) for turn in range(3)]
