@@ -40,6 +40,7 @@ _LOST_TRACE = (
 )
 _FORKED = "; note that the program forked, and this engine does not follow children (engine='debugpy' does)"
 _MESSAGE_SECONDS = 2.0
+_WATCH_OVER = "<did not finish within %g s; it is no longer watched>" % _CONDITION_SECONDS
 _STUCK = (
     "The code is inside a call that cannot be interrupted, so this thread is still busy with it; "
     "wait for it, or end the program with stop_debugger."
@@ -342,13 +343,18 @@ class Agent:
         """Watched values that differ from the last look, as changes; their new values are kept."""
         changes = []
         for watch in list(self._watches):
-            change = watch.look()
+            try:
+                change = self.watchdog.run_light(watch.look)
+            except Deadline:
+                self._watches.remove(watch)
+                change = {"name": watch.expression, "old": watch.text, "new": _WATCH_OVER}
             if change is not None:
                 changes.append(change)
         return changes
 
     def _add_watch(self, stopped, expression, frame, mode):
-        watch = Watch(expression, stopped.frame(frame), mode)
+        watch = self.watchdog.run(partial(Watch, expression, stopped.frame(frame), mode), _MESSAGE_SECONDS)
+        self.watchdog.expect_light(_CONDITION_SECONDS)
         self._watches.append(watch)
         return {"value": watch.text}
 
@@ -461,11 +467,7 @@ class Agent:
         flush_output()
         threads = stacks.thread_stacks(set(self.ignored))
         stopped = self._stopped
-        if stopped is not None and not stopped.alive:
-            for thread in threads:
-                if thread["ident"] == stopped.ident:
-                    thread.update(frames=stopped.thread_frames(), waits_on=None)
-        return threads + stacks.task_stacks()
+        return (stopped.among(threads) if stopped is not None else threads) + stacks.task_stacks()
 
     def _on_flush(self):
         flush_output()

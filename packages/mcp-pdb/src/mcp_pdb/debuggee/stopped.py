@@ -13,6 +13,7 @@ from .deadline import Deadline
 _MAX_FRAMES = 5000
 _SUMMARY_CHARS = 200
 _COMMAND_SECONDS = 5.0
+_THREAD_FRAMES = 30
 
 
 class Refused(Exception):
@@ -47,7 +48,7 @@ class StoppedThread:
 
     def stack(self, limit):
         """Visible frames, innermost first, equal neighbours folded."""
-        described = []
+        described: list = []
         for index, (frame, line) in enumerate(self.frames):
             location = self.location(frame, line)
             if described and described[-1]["location"] == location:
@@ -67,17 +68,16 @@ class StoppedThread:
             )
         return {"frames": described, "depth": len(self.frames)}
 
-    def thread_frames(self):
-        """The stack as ``stacks.thread_stacks`` describes that of a running thread."""
-        return [
-            dict(
-                frame["location"],
-                source=frame["source"],
-                is_user=frame["is_user"],
-                repeated=frame["repeated"],
-            )
-            for frame in self.stack(30)["frames"]
+    def among(self, threads):
+        """The threads of ``stacks.thread_stacks``, this one with the stack of its failure."""
+        if self.alive:
+            return threads
+        frames = [
+            dict(frame["location"], **{key: frame[key] for key in ("source", "is_user", "repeated")})
+            for frame in self.stack(_THREAD_FRAMES)["frames"]
         ]
+        failed = {"frames": frames, "waits_on": None}
+        return [dict(thread, **failed) if thread["ident"] == self.ident else thread for thread in threads]
 
     def location(self, frame, line):
         """File, line and function of a frame."""
