@@ -12,6 +12,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
+_PAUSE_SECONDS = 0.05
 _STEPS = {"over": "CMD_STEP_OVER_MY_CODE", "into": "CMD_STEP_INTO_MY_CODE", "out": "CMD_STEP_RETURN_MY_CODE"}
 
 
@@ -29,6 +30,7 @@ class Suspension:
         self._py_db = py_db
         self._tell = tell
         self._pausing = False
+        self._waiting = {}
 
     # -- why threads stop -----------------------------------------------------------------
 
@@ -64,7 +66,19 @@ class Suspension:
         pass
 
     def on_pause(self):
+        """A pause was asked for; a thread that has not even left its last stop has to be told of again."""
         self._pausing = True
+        self._py_db.timeout_tracker.call_on_timeout(_PAUSE_SECONDS, self._tell_of_waiting)
+
+    def _tell_of_waiting(self):
+        constants = sys.modules["_pydevd_bundle.pydevd_constants"]
+        with self.lock:
+            if not self._pausing or self.present is not None:
+                return
+            for thread_id, thread in list(self._waiting.items()):
+                if thread.additional_info.pydev_state == constants.STATE_SUSPEND:
+                    self._make_present(thread_id, thread, {"reason": "pause"})
+                    return
 
     def add_on_resumed_callback(self, callback):
         callback()
@@ -75,12 +89,19 @@ class Suspension:
         with self.lock:
             why = self.reasons.get(thread.ident) or self._reason_from_pydevd(stop_reason)
             if why is not None and self.present is None:
-                self.reasons.pop(thread.ident, None)
-                self._pausing = False
-                self.present = thread_id
                 self._hold(thread)
-                self._tell(thread_id, thread, why)
-        yield
+                self._make_present(thread_id, thread, why)
+            self._waiting[thread_id] = thread
+        try:
+            yield
+        finally:
+            del self._waiting[thread_id]
+
+    def _make_present(self, thread_id, thread, why):
+        self.reasons.pop(thread.ident, None)
+        self._pausing = False
+        self.present = thread_id
+        self._tell(thread_id, thread, why)
 
     def _reason_from_pydevd(self, stop_reason):
         constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
