@@ -66,6 +66,20 @@ async def test_a_place_that_is_none_is_refused_with_the_way_on(debugging, place,
     assert "no breakpoints are set" in await debugging.done("list_breakpoints")
 
 
+async def test_running_to_a_line_that_is_none_says_where_it_went(debugging):
+    await debugging.start("x = 1\n\ny = 2\n")
+    text = await debugging.done("run_to", at="program.py:2")
+    assert text.startswith("moved: line 2 is blank; the next executable line is 3")
+    assert "program.py:3" in text
+
+
+async def test_tracing_a_line_that_is_none_says_where_it_went(debugging):
+    await debugging.start("for x in range(3):\n\n    print(x)\n")
+    text = await debugging.done("trace_lines", where="program.py:2", expressions=["x"])
+    assert text.startswith("moved: line 2 is blank; the next executable line is 3")
+    assert "3 hits" in text
+
+
 async def test_a_planned_place_that_is_none_stops_at_the_start_and_says_so(debugging):
     text = await debugging.start(PROGRAM, breakpoints=["program.py:99", "program.py:3"], run=True)
     assert "breakpoint program.py:99 was not set: Line 99 is past the end" in text

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from mcp_pdb.arguments import ArgumentError, Arguments, Parameter, check
+from mcp_pdb.budget import clip_line
 from mcp_pdb.catalog import DEFAULT_TOOLS, tools_of
 from mcp_pdb.options import ServerOptions
-from mcp_pdb.records import BreakpointSpec, Exited, Outcome, Stopped
+from mcp_pdb.records import Breakpoint, BreakpointSpec, Exited, Outcome, Stopped
 from mcp_pdb.render import STOP_OUTPUT_LIMIT, OutputTail, View, exit_report, still_running, stop_report
 from mcp_pdb.session import Progress, Session, StillRunning, Wait
 from mcp_pdb.session_store import SessionStore
@@ -91,6 +92,18 @@ class Call:
                 return Answer(text=exit_report(view, exited, OutputTail()), session=session)
             case None:
                 return Answer(text=f"the session is {session.state}", session=session)
+
+
+async def run_until(call: Call, session: Session, at: str) -> Answer:
+    """Continue to the line that ``at`` stands for; says when that is not the one asked for."""
+    found = await session.resolve_place(call.tool, at)
+    result = await session.resume(call.tool, "until", call.wait(), until=(found.file, found.line))
+    return call.report(session, result, moved_lines(found))
+
+
+def moved_lines(found: Breakpoint) -> tuple[str, ...]:
+    """Why a place is not the line that was asked for."""
+    return (f"moved: {clip_line(found.moved, 300)}",) if found.moved else ()
 
 
 def breakpoint_spec(arguments: Arguments) -> BreakpointSpec:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from mcp_pdb.budget import clip
-from mcp_pdb.calls import Answer, Call
+from mcp_pdb.calls import Answer, Call, moved_lines, run_until
 from mcp_pdb.errors import DebuggerError, SessionError
 from mcp_pdb.pdb_words import pdb_command
 from mcp_pdb.program_run import StartPlan
@@ -28,21 +28,22 @@ async def pause_execution(call: Call) -> Answer:
 async def run_to(call: Call) -> Answer:
     """Continue until a line is reached."""
     session = call.session()
-    place = await session.resolve_place(call.tool, call.arguments.text("at"))
-    return call.report(session, await session.resume(call.tool, "until", call.wait(), until=place))
+    return await run_until(call, session, call.arguments.text("at"))
 
 
 async def trace_lines(call: Call) -> Answer:
     """Tabulate expressions at a line, hit by hit."""
     session = call.session()
     arguments = call.arguments
+    where = arguments.text("where")
+    moved = moved_lines(await session.resolve_place(call.tool, where))
     table, outcome = await session.trace(
-        BreakpointSpec(at=arguments.text("where")),
+        BreakpointSpec(at=where),
         arguments.texts("expressions"),
         arguments.whole("max_hits"),
         call.wait(),
     )
-    text = trace_report(call.view(session), table)
+    text = "\n".join((*moved, trace_report(call.view(session), table)))
     if outcome is not None:
         text += f"\n{call.report(session, outcome).text}"
     elif session.state == "running":

@@ -6,7 +6,7 @@ frame of the stopped program.
 """
 
 from mcp_pdb.budget import clip
-from mcp_pdb.calls import Answer, Call
+from mcp_pdb.calls import Answer, Call, run_until
 from mcp_pdb.errors import InspectionError, UnsupportedError
 from mcp_pdb.records import BreakpointSpec, ResumeKind
 from mcp_pdb.render import breakpoint_line, frame_line
@@ -73,8 +73,7 @@ async def pdb_command(call: Call) -> Answer:
 async def _until(call: Call, session: Session, rest: str) -> Answer:
     if not rest:
         return call.report(session, await session.resume(call.tool, "over", call.wait()))
-    place = await session.resolve_place(call.tool, rest)
-    return call.report(session, await session.resume(call.tool, "until", call.wait(), until=place))
+    return await run_until(call, session, rest)
 
 
 async def _break(call: Call, session: Session, rest: str, *, once: bool) -> Answer:

@@ -116,9 +116,11 @@ class ProgramRun:
         """Set, check that it lies within the roots, and remember. Raises BreakpointError."""
         self.check_place(spec.at)
         found = await backend.set_breakpoint(spec)
-        if not self._is_allowed(found.file):
+        try:
+            self.check_file(found.file)
+        except BreakpointError:
             await backend.remove_breakpoint(found.id)
-            raise self._outside(found.file)
+            raise
         self.breakpoints[found.id] = (spec, found)
         return found
 
@@ -127,6 +129,11 @@ class ProgramRun:
         file = at.partition("~")[0] if "~" in at else at.rpartition(":")[0]
         target = self.plan.target
         if file and not any(self._is_allowed(str(Path(base, file))) for base in (target.cwd, target.root)):
+            raise self._outside(file)
+
+    def check_file(self, file: str) -> None:
+        """Raise BreakpointError when a file lies outside the roots."""
+        if not self._is_allowed(file):
             raise self._outside(file)
 
     def _is_allowed(self, file: str) -> bool:

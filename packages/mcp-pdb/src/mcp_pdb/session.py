@@ -314,14 +314,15 @@ class Session:
         now = {found.id: found for found in await self.list_breakpoints()}
         return tuple(now.get(found.id, replace(found, pending=False)) for found in bound)
 
-    async def resolve_place(self, command: str, at: str) -> tuple[str, int]:
-        """The file and line that ``at`` stands for, checked as a breakpoint's place is."""
+    async def resolve_place(self, command: str, at: str) -> Breakpoint:
+        """What a breakpoint at ``at`` would be bound to; nothing is set."""
         place = self.in_present_file(at)
         self.run.check_place(place)
         async with self.inspecting(command) as backend:
             found = await backend.set_breakpoint(BreakpointSpec(at=place))
             await backend.remove_breakpoint(found.id)
-        return found.file, found.line
+        self.run.check_file(found.file)
+        return found
 
     def in_present_file(self, at: str) -> str:
         """A bare line number means the file where the program stands."""

@@ -153,6 +153,14 @@ class Places:
 
     # -- at the end ----------------------------------------------------------------------------
 
+    def rows(self):
+        """The rows of what still traces, by number."""
+        return {
+            str(breakpoint.id): breakpoint.rows
+            for breakpoint in self._table.hidden()
+            if breakpoint.rows is not None
+        }
+
     def verdicts(self):
         """``[{breakpoint, hit_count, explanation}]`` for all that the model set."""
         return [
