@@ -4,6 +4,7 @@ Windows is served so. There Ctrl-C ends the server as it ends any Python, and th
 of the process, however it comes, ends every program (see ``windows_launcher``).
 """
 
+import sys
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ from mcp_pdb.stdio import serve_pipes
 
 async def serve_stdio(server: Server[Any]) -> int:
     """Serve one client until it leaves; the exit status."""
+    sys.stdout = sys.__stdout__  # by this name the SDK finds the protocol, and then keeps prints away
     async with stdio_server() as (incoming, outgoing), outgoing, server.lifespan(server) as state:
         await serve_pipes(server, ThreadedPipes(incoming, outgoing), state)
     return 0
