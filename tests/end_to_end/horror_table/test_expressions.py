@@ -137,9 +137,7 @@ async def test_chained_and_grouped_exceptions_are_told_in_words(debugging):
     assert "failed = [" in await debugging.done("examine_locals")
 
 
-async def test_an_exception_whose_message_cannot_be_read_is_still_reported(debugging, engine):
-    if engine != "pdb":
-        pytest.skip("it reads the message without a deadline")
+async def test_an_exception_whose_message_cannot_be_read_is_still_reported(debugging):
     source = """
         import threading
 

@@ -170,9 +170,7 @@ async def test_a_condition_that_raises_stops_once_and_says_what_it_raised(debugg
     assert "exited with code 0" in text
 
 
-async def test_a_condition_that_never_returns_stops_instead_of_hanging(debugging, engine):
-    if engine == "debugpy":
-        pytest.skip("its conditions have no deadline")
+async def test_a_condition_that_never_returns_stops_instead_of_hanging(debugging):
     source = """
         def forever():
             while True:

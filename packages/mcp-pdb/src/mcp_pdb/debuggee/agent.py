@@ -21,7 +21,14 @@ from time import sleep
 from . import breakpoints, inspector, stacks
 from .breakpoints import BreakpointTable, Rejected
 from .deadline import Deadline, Watchdog, raise_in_thread
-from .stopped import Refused, StoppedThread, frames_from, frames_of_traceback, returned_text
+from .stopped import (
+    Refused,
+    StoppedThread,
+    describe_failure,
+    frames_from,
+    frames_of_traceback,
+    returned_text,
+)
 from .tracing import Step, Tracer
 from .watches import Watch
 from .wire import ChannelClosed
@@ -39,7 +46,7 @@ _LOST_TRACE = (
     "later lines could not stop (use a newer Python or engine='debugpy')"
 )
 _FORKED = "; note that the program forked, and this engine does not follow children (engine='debugpy' does)"
-_MESSAGE_SECONDS = 2.0
+_WATCH_SECONDS = 2.0
 _WATCH_OVER = "<did not finish within %g s; it is no longer watched>" % _CONDITION_SECONDS
 _STUCK = (
     "The code is inside a call that cannot be interrupted, so this thread is still busy with it; "
@@ -156,19 +163,9 @@ class Agent:
         self._stand(
             StoppedThread(self, frames, get_ident(), alive=False),
             "post_mortem",
-            exception=self._describe_exception(exc_type, exc, traceback),
+            exception=describe_failure(self.watchdog, exc_type, exc, traceback),
             notes=notes,
         )
-
-    def _describe_exception(self, exc_type, exc, traceback):
-        """The exception in words; its message is code of the program and has a deadline."""
-        describe = partial(inspector.describe_exception, exc_type, exc, traceback)
-        try:
-            return self.watchdog.run(describe, _MESSAGE_SECONDS)
-        except Deadline:
-            described = inspector.describe_exception(exc_type, None, traceback)
-            described["message"] = "<str() of it did not finish within %g s>" % _MESSAGE_SECONDS
-            return described
 
     def note(self, kind, data):
         """Pass a fact of the run on to the server."""
@@ -227,7 +224,7 @@ class Agent:
             left, value = step.returned
             facts["returned"] = returned_text(self.tracer.registry.qualname(left.f_code), value)
         if step.exception is not None:
-            facts["exception"] = self._describe_exception(*step.exception)
+            facts["exception"] = describe_failure(self.watchdog, *step.exception)
         if step.kind == "into" and frame.f_back is step.origin and step.returned is None:
             facts["notes"].append("Stepped into %s." % self.tracer.registry.qualname(frame.f_code))
 
@@ -353,7 +350,7 @@ class Agent:
         return changes
 
     def _add_watch(self, stopped, expression, frame, mode):
-        watch = self.watchdog.run(partial(Watch, expression, stopped.frame(frame), mode), _MESSAGE_SECONDS)
+        watch = self.watchdog.run(partial(Watch, expression, stopped.frame(frame), mode), _WATCH_SECONDS)
         self.watchdog.expect_light(_CONDITION_SECONDS)
         self._watches.append(watch)
         return {"value": watch.text}

@@ -6,6 +6,8 @@ innermost visible one; frames of libraries are left out unless no other exist.
 
 from __future__ import annotations
 
+from functools import partial
+
 from . import inspector, pdb_commands, source_lines, user_code
 from .code_registry import is_own_code
 from .deadline import Deadline
@@ -13,6 +15,7 @@ from .deadline import Deadline
 _MAX_FRAMES = 5000
 _SUMMARY_CHARS = 200
 _COMMAND_SECONDS = 5.0
+_MESSAGE_SECONDS = 2.0
 _THREAD_FRAMES = 30
 
 
@@ -167,6 +170,17 @@ class StoppedThread:
             "changes_omitted": max(0, len(changes) - 20),
             "can_step": self.alive,
         }
+
+
+def describe_failure(watchdog, exc_type, exc, traceback):
+    """An exception in words; its message is code of the program and has a deadline."""
+    describe = partial(inspector.describe_exception, exc_type, exc, traceback)
+    try:
+        return watchdog.run(describe, _MESSAGE_SECONDS)
+    except Deadline:
+        described = inspector.describe_exception(exc_type, None, traceback)
+        described["message"] = "<str() of it did not finish within %g s>" % _MESSAGE_SECONDS
+        return described
 
 
 def frames_from(frame):
