@@ -164,10 +164,18 @@ class DebugpyBackend:
             Exited(
                 code=code if code >= 0 else None,
                 signal=None if code >= 0 else _signal_name(-code),
-                summary=self._notes.summary(),
+                summary=self._notes.summary() + self._known_abort(code),
                 verdicts=self._verdicts(),
                 logs=wire_records.logs_of(self._ended.get("logs", [])),
             ),
+        )
+
+    def _known_abort(self, code: int) -> tuple[str, ...]:
+        if code != -signal.SIGABRT or not self.facts.python_version.startswith("3.8."):
+            return ()
+        return (
+            "Python 3.8 aborts where debugpy traces a program at its recursion limit; if it recurses without "
+            "end, start with engine='pdb'",
         )
 
     def _verdicts(self) -> tuple[BreakpointVerdict, ...]:

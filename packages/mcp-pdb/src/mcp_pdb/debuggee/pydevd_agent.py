@@ -21,9 +21,16 @@ from .pydevd_calls import make_calls
 from .pydevd_places import Places
 from .pydevd_requests import COMMAND, Running
 from .pydevd_steps import Steps
-from .pydevd_stops import FrameMemory, frames_of, own_threads, suspended_threads, without_waiting
+from .pydevd_stops import (
+    FrameMemory,
+    frames_of,
+    own_threads,
+    raising_frame,
+    suspended_threads,
+    without_waiting,
+)
 from .pydevd_suspension import Suspension
-from .stopped import Refused, StoppedThread, returned_text
+from .stopped import Refused, StoppedThread, describe_failure, returned_text
 
 _current = []
 _on_begin = []
@@ -108,9 +115,11 @@ class Agent(FrameMemory):
         """Stop where an exception was raised; returns when the model moves on."""
         notes = ["It failed in %s." % where] if where else []
         self.suspension.note(
-            "post_mortem", exception=inspector.describe_exception(exc_type, exc, tb), notes=notes
+            "post_mortem", exception=describe_failure(self.watchdog, exc_type, exc, tb), notes=notes
         )
-        self.py_db.trigger_exception_handler((exc_type, exc, tb), as_uncaught=False)
+        thread = threading.current_thread()
+        with _untraced(self.py_db, thread):
+            self.py_db.do_stop_on_unhandled_exception(thread, raising_frame(tb), {}, (exc_type, exc, tb))
 
     def program_breakpoint(self, *args, **options):
         """What ``breakpoint()`` in the program calls."""
@@ -173,6 +182,7 @@ class Agent(FrameMemory):
                 frames.exc_type, frames.exc_desc, frames.trace_obj
             )
         self.places.drop_temporary()
+        flush_output()
         report = dict(stopped.report(), logs=self.take_logs(), **why)
         returned = self.steps.returned(thread.ident)
         if returned is not None:
@@ -197,7 +207,8 @@ class Agent(FrameMemory):
             return
         self._finished = True
         flush_output()
-        self.send_event("mcpPdbEnded", {"verdicts": self.places.verdicts(), "logs": self.take_logs()})
+        words = {"verdicts": self.places.verdicts(), "rows": self.places.rows(), "logs": self.take_logs()}
+        self.send_event("mcpPdbEnded", words)
         pydevd_requests.flush(self.py_db)
         self.py_db.dispose_and_kill_all_pydevd_threads(wait=False)
 
@@ -342,14 +353,17 @@ def flush_output():
 @contextmanager
 def _untraced(py_db, thread):
     """Keep pydevd from tracing this thread meanwhile, as it does around its own stops."""
-    monitoring = sys.modules.get("_pydevd_sys_monitoring.pydevd_sys_monitoring")
-    suspend = getattr(monitoring, "suspend_current_thread_tracing", None)
+    monitoring = None
+    if hasattr(sys, "monitoring"):
+        monitoring = sys.modules.get("_pydevd_sys_monitoring.pydevd_sys_monitoring")
     info = py_db.set_additional_thread_info(thread)
-    was_traced = suspend() if suspend is not None and hasattr(sys, "monitoring") else False
+    if monitoring is not None:
+        monitoring.start_monitoring(all_threads=False)  # stopping has no effect before the first start
+        monitoring.stop_monitoring(all_threads=False)
     info.is_tracing += 1
     try:
         yield
     finally:
         info.is_tracing -= 1
-        if was_traced and monitoring is not None:
-            monitoring.resume_current_thread_tracing()
+        if monitoring is not None:
+            monitoring.start_monitoring(all_threads=False)

@@ -47,6 +47,7 @@ class Calls(CodeRegistry):
         self._starts = {}
         self._names = {}
         self._entering = set()
+        self._was_lost = False
 
     def take_over(self, py_db):
         """Stand where pydevd asks what to trace."""
@@ -107,7 +108,13 @@ class Calls(CodeRegistry):
 
     def was_lost(self):
         """Whether Python has switched tracing off in this thread, as it does at the recursion limit."""
-        return sys.gettrace() is None
+        return self._was_lost or sys.gettrace() is None
+
+    def revive(self, py_db):
+        """Trace this thread again where that was switched off."""
+        if sys.gettrace() is None:
+            self._was_lost = True
+            py_db.enable_tracing(py_db.trace_dispatch)
 
     def count(self, code):
         """Count the calls of ``code`` from now on; here that needs nothing."""
@@ -147,6 +154,9 @@ class MonitoredCalls(Calls):
     def was_lost(self):
         """Never: a tool is not switched off at the recursion limit."""
         return False
+
+    def revive(self, py_db):
+        """Nothing to do, likewise."""
 
     def count(self, code):
         """Count the calls of ``code`` from now on."""

@@ -25,4 +25,5 @@ class Hooks:
 
     def note(self, kind, data):
         """Pass a fact on to the server."""
+        self._agent.tracer.revive(self._agent.py_db)
         self._agent.send_event("mcpPdbNote", {"kind": kind, "data": data})

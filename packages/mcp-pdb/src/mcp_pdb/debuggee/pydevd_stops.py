@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from . import inspector
+from . import inspector, user_code
 
 _KEPT_FRAMES = 300
 
@@ -19,6 +19,18 @@ def frames_of(frames_list, py_db):
         if not frame.f_code.co_filename.startswith("_pydevd_bundle")
         and py_db.get_file_type(frame) != py_db.PYDEV_FILE
     ]
+
+
+def raising_frame(traceback):
+    """The innermost frame of user code in a traceback, or its last frame."""
+    found = None
+    while True:
+        frame = traceback.tb_frame
+        if user_code.is_user_code(frame.f_code.co_filename):
+            found = frame
+        if traceback.tb_next is None:
+            return found or frame
+        traceback = traceback.tb_next
 
 
 class FrameMemory:
