@@ -182,7 +182,7 @@ async def test_no_signal_to_an_http_server_leaves_a_program_behind(tmp_path: Pat
 
 
 async def test_sessions_of_a_client_that_left_without_a_word_expire(tmp_path: Path):
-    with serving(tmp_path, "--idle-seconds", "0.5") as served:
+    with serving(tmp_path, "--idle-seconds", "0.5", "--no-standby") as served:
         async with connected(served, tmp_path) as debugging:
             await debugging.start(ASKING)
         with anyio.fail_after(10):
