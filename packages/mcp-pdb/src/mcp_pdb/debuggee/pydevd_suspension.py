@@ -126,8 +126,18 @@ class Suspension:
             thread_id, self.present = self.present, None
             if kind not in _STEPS or thread_id is None:
                 sys.modules["_pydevd_bundle.pydevd_thread_lifecycle"].resume_threads("*")
+                self._wake_all()
                 return
         self._py_db.post_method_as_internal_command(thread_id, self._step, thread_id, kind)
+
+    def _wake_all(self):
+        """Have every waiting thread look at once whether it may go on.
+
+        pydevd's ``_update_stepping_info`` shadows its argument in a loop, so it may
+        wake another thread than the one that moves, which then waits out a poll of 200 ms.
+        """
+        for event in list(self._py_db._thread_events.values()):
+            event.set()
 
     def _step(self, py_db, thread_id, kind):
         """In the thread that is to step; another one may have stopped meanwhile."""
@@ -137,3 +147,4 @@ class Suspension:
                 sys.modules["_pydevd_bundle.pydevd_comm"].internal_step_in_thread(
                     py_db, thread_id, command, py_db.set_additional_thread_info
                 )
+            self._wake_all()
