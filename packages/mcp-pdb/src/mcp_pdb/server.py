@@ -94,7 +94,8 @@ class Toolbox:
         text = answer.text
         if answer.session is not None and len(store.of_owner(owner)) > 1 and answer.session.id not in text:
             text = f"[{answer.session.id}] {text}"
-        text = clip(text, self.options.budgets.hard_cap, "ask for a smaller part")
+        limit = self.options.budgets.stop if answer.is_error else self.options.budgets.hard_cap
+        text = clip(text, limit, "ask for a smaller part")
         return Answer(text=text, session=answer.session, is_error=answer.is_error)
 
 

@@ -12,6 +12,10 @@ from . import inspector, pdb_commands, source_lines, user_code
 from .code_registry import is_own_code
 from .deadline import Deadline
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _MAX_FRAMES = 5000
 _SUMMARY_CHARS = 200
 _COMMAND_SECONDS = 5.0
@@ -51,7 +55,7 @@ class StoppedThread:
 
     def stack(self, limit):
         """Visible frames, innermost first, equal neighbours folded."""
-        described: list = []
+        described: list[Any] = []
         for index, (frame, line) in enumerate(self.frames):
             location = self.location(frame, line)
             if described and described[-1]["location"] == location:
@@ -75,9 +79,10 @@ class StoppedThread:
         """The threads of ``stacks.thread_stacks``, this one with the stack of its failure."""
         if self.alive:
             return threads
+        stack: Any = self.stack(_THREAD_FRAMES)
         frames = [
             dict(frame["location"], **{key: frame[key] for key in ("source", "is_user", "repeated")})
-            for frame in self.stack(_THREAD_FRAMES)["frames"]
+            for frame in stack["frames"]
         ]
         failed = {"frames": frames, "waits_on": None}
         return [dict(thread, **failed) if thread["ident"] == self.ident else thread for thread in threads]
@@ -156,7 +161,7 @@ class StoppedThread:
     def report(self):
         """The fields that every stop shows."""
         frame, line = self.frames[0]
-        location = self.location(frame, line)
+        location: Any = self.location(frame, line)
         caller = self.location(*self.frames[1]) if len(self.frames) > 1 else None
         changes = self.agent.changes_in(frame)
         return {

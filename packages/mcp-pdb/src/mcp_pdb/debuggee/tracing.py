@@ -52,7 +52,7 @@ class Step:
         self.origin_line = frame.f_lineno if frame is not None else 0
         self.returned = None
         self.exception = None
-        self.previous = None
+        self.previous: Any = None
 
 
 class Tracer:
