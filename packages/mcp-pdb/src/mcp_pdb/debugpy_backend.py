@@ -29,21 +29,19 @@ from mcp_pdb.errors import (
 )
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
 from mcp_pdb.output import OutputBuffer
+from mcp_pdb.questions import Questions, finish_of, signal_name
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
     BreakpointVerdict,
     EngineFacts,
-    Evaluation,
     Exited,
-    Frame,
     Outcome,
     ResumeKind,
     Stopped,
     Target,
     ThreadStack,
     TraceTable,
-    VariablePage,
 )
 from mcp_pdb.run_notes import RunNotes
 
@@ -54,7 +52,7 @@ _LEAVE_SECONDS = 3.0
 _NOT_STARTED = "The program has not started; start_debugger starts one."
 
 
-class DebugpyBackend:
+class DebugpyBackend(Questions):
     """One program under pydevd (meets ``mcp_pdb.backend.Backend``)."""
 
     def __init__(self, task_group: TaskGroup, *, follow_children: bool = True) -> None:
@@ -163,7 +161,7 @@ class DebugpyBackend:
             None,
             Exited(
                 code=code if code >= 0 else None,
-                signal=None if code >= 0 else _signal_name(-code),
+                signal=None if code >= 0 else signal_name(-code),
                 summary=self._notes.summary() + self._known_abort(code),
                 verdicts=self._verdicts(),
                 logs=wire_records.logs_of(self._ended.get("logs", [])),
@@ -335,16 +333,11 @@ class DebugpyBackend:
             columns=expressions,
             rows=tuple(tuple(row) for row in rows),
             hits=len(rows),
-            finished=_finish_of(outcome, len(rows), max_hits),
+            finished=finish_of(outcome, len(rows), max_hits),
         )
         return table, outcome
 
     # -- asking -----------------------------------------------------------------------
-
-    async def stack(self, limit: int = 50) -> tuple[Frame, ...]:
-        """The stopped thread's visible frames, innermost first."""
-        answer = await self._ask("stack", limit=limit)
-        return tuple(wire_records.frame_of(frame) for frame in answer["frames"])
 
     async def threads(self) -> tuple[ThreadStack, ...]:
         """Every thread and asyncio task, also while the program runs."""
@@ -358,43 +351,6 @@ class DebugpyBackend:
                 ]
             found += stacks
         return tuple(found)
-
-    async def examine_locals(
-        self, *, frame: int, name_filter: str | None, cursor: int, limit_chars: int
-    ) -> VariablePage:
-        """A page of a frame's names."""
-        answer = await self._ask(
-            "locals", frame=frame, name_filter=name_filter, cursor=cursor, limit_chars=limit_chars
-        )
-        return wire_records.page_of(answer)
-
-    async def print_variable(
-        self, *, path: str, frame: int, depth: int, cursor: int, limit_chars: int
-    ) -> VariablePage:
-        """One value, opened."""
-        answer = await self._ask(
-            "value", path=path, frame=frame, depth=depth, cursor=cursor, limit_chars=limit_chars
-        )
-        return wire_records.page_of(answer)
-
-    async def evaluate(
-        self, code: str, *, frame: int, timeout_seconds: float, limit_chars: int
-    ) -> Evaluation:
-        """Evaluate an expression or run a statement in a frame, under a deadline."""
-        answer = await self._ask(
-            "evaluate", code=code, frame=frame, timeout_seconds=timeout_seconds, limit_chars=limit_chars
-        )
-        return wire_records.evaluation_of(answer)
-
-    async def set_variable(self, *, path: str, expression: str, frame: int) -> Evaluation:
-        """Assign to a local, global, attribute or item."""
-        answer = await self._ask("set_variable", path=path, expression=expression, frame=frame)
-        return wire_records.evaluation_of(answer)
-
-    async def pdb_command(self, command: str, *, frame: int, limit_chars: int) -> str:
-        """Run an inspecting pdb command on the stopped frame and return its text."""
-        answer = await self._ask("pdb_command", command=command, frame=frame, limit_chars=limit_chars)
-        return str(answer["text"])
 
     async def send_input(self, text: str) -> None:
         """Write to the program's own standard input."""
@@ -433,18 +389,3 @@ def _pydevd() -> str:
             "or start with engine='pdb'."
         )
     return str(Path(found.origin).parent / "_vendored" / "pydevd")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _finish_of(outcome: Outcome | None, rows: int, max_hits: int) -> Any:
-    if outcome is None:
-        return "timeout"
-    if isinstance(outcome, Exited):
-        return "exited"
-    return "max_hits" if rows >= max_hits else "stopped"

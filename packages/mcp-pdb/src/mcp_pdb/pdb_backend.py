@@ -5,7 +5,6 @@ and keeps what it reports.
 """
 
 import logging
-import signal
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,17 @@ from mcp_pdb.agent_channel import AgentChannel
 from mcp_pdb.errors import EngineError, InterpreterError, StateError
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
 from mcp_pdb.output import OutputBuffer
+from mcp_pdb.questions import Questions, finish_of, signal_name
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
     EngineFacts,
-    Evaluation,
     Exited,
-    Frame,
     Outcome,
     ResumeKind,
     Target,
     ThreadStack,
     TraceTable,
-    VariablePage,
 )
 from mcp_pdb.run_notes import RunNotes
 
@@ -56,7 +53,7 @@ def launch_spec(target: Target) -> LaunchSpec:
     )
 
 
-class PdbBackend:
+class PdbBackend(Questions):
     """One program under the agent (meets ``mcp_pdb.backend.Backend``)."""
 
     def __init__(self, task_group: TaskGroup) -> None:
@@ -70,7 +67,7 @@ class PdbBackend:
         self._hello: dict[str, Any] = {}
         self._ended: dict[str, Any] = {}
         self._process: Process | None = None
-        self._channel_: AgentChannel | None = None
+        self._channel: AgentChannel | None = None
         self._target = Target(kind="script", target="")
         self._thread: int | None = None
         self._has_breakpoints = False
@@ -101,8 +98,8 @@ class PdbBackend:
         self._output.attach(process.stdout, process.stderr)
         self._task_group.start_soon(self._output.pump, process.stdout)
         self._task_group.start_soon(self._output.pump, process.stderr)
-        self._channel_ = AgentChannel(process.channel, self._on_event)
-        self._task_group.start_soon(self._channel_.read, self._after_end)
+        self._channel = AgentChannel(process.channel, self._on_event)
+        self._task_group.start_soon(self._channel.read, self._after_end)
         await self._greeted.wait()
         if not self._hello:
             raise self._start_failure()
@@ -126,7 +123,7 @@ class PdbBackend:
         self._deliver(
             Exited(
                 code=code if code >= 0 else None,
-                signal=None if code >= 0 else _signal_name(-code),
+                signal=None if code >= 0 else signal_name(-code),
                 summary=(*self._notes.summary(), *self._silence(code)),
                 verdicts=tuple(wire_records.verdict_of(item) for item in self._ended.get("verdicts", ())),
                 logs=wire_records.logs_of(self._ended.get("logs", [])),
@@ -239,57 +236,15 @@ class PdbBackend:
             columns=expressions,
             rows=tuple(tuple(row) for row in rows),
             hits=len(rows),
-            finished=_finish_of(outcome, len(rows), max_hits),
+            finished=finish_of(outcome, len(rows), max_hits),
         )
         return table, outcome
 
     # -- asking -----------------------------------------------------------------------
 
-    async def stack(self, limit: int = 50) -> tuple[Frame, ...]:
-        """The stopped thread's visible frames, innermost first."""
-        answer = await self._ask("stack", limit=limit)
-        return tuple(wire_records.frame_of(frame) for frame in answer["frames"])
-
     async def threads(self) -> tuple[ThreadStack, ...]:
         """Every thread and asyncio task, also while the program runs."""
         return tuple(wire_records.thread_of(item, self._thread) for item in await self._ask("threads"))
-
-    async def examine_locals(
-        self, *, frame: int, name_filter: str | None, cursor: int, limit_chars: int
-    ) -> VariablePage:
-        """A page of a frame's names."""
-        answer = await self._ask(
-            "examine_locals", frame=frame, name_filter=name_filter, cursor=cursor, limit_chars=limit_chars
-        )
-        return wire_records.page_of(answer)
-
-    async def print_variable(
-        self, *, path: str, frame: int, depth: int, cursor: int, limit_chars: int
-    ) -> VariablePage:
-        """One value, opened."""
-        answer = await self._ask(
-            "print_variable", path=path, frame=frame, depth=depth, cursor=cursor, limit_chars=limit_chars
-        )
-        return wire_records.page_of(answer)
-
-    async def evaluate(
-        self, code: str, *, frame: int, timeout_seconds: float, limit_chars: int
-    ) -> Evaluation:
-        """Evaluate an expression or run a statement in a frame, under a deadline."""
-        answer = await self._ask(
-            "evaluate", code=code, frame=frame, timeout_seconds=timeout_seconds, limit_chars=limit_chars
-        )
-        return wire_records.evaluation_of(answer)
-
-    async def set_variable(self, *, path: str, expression: str, frame: int) -> Evaluation:
-        """Assign to a local, global, attribute or item."""
-        answer = await self._ask("set_variable", path=path, expression=expression, frame=frame)
-        return wire_records.evaluation_of(answer)
-
-    async def pdb_command(self, command: str, *, frame: int, limit_chars: int) -> str:
-        """Run an inspecting pdb command on the stopped frame and return its text."""
-        answer = await self._ask("pdb_command", command=command, frame=frame, limit_chars=limit_chars)
-        return str(answer["text"])
 
     async def send_input(self, text: str) -> None:
         """Write to the program's own standard input."""
@@ -301,22 +256,7 @@ class PdbBackend:
         """Program output from ``cursor``."""
         return self._output.take(cursor, limit_chars)
 
-    async def _ask(self, method: str, **params: Any) -> Any:
-        if self._channel_ is None:
+    async def _ask(self, operation: str, **arguments: Any) -> Any:
+        if self._channel is None:
             raise StateError("The program has not started; start_debugger starts one.")
-        return await self._channel_.request(method, **params)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _finish_of(outcome: Outcome | None, rows: int, max_hits: int) -> Any:
-    if outcome is None:
-        return "timeout"
-    if isinstance(outcome, Exited):
-        return "exited"
-    return "max_hits" if rows >= max_hits else "stopped"
+        return await self._channel.request(operation, **arguments)

@@ -21,6 +21,7 @@ from time import sleep
 from . import breakpoints, inspector, stacks
 from .breakpoints import BreakpointTable, Rejected
 from .deadline import Deadline, Watchdog, raise_in_thread
+from .frame_memory import FrameMemory
 from .stopped import (
     Refused,
     StoppedThread,
@@ -39,12 +40,7 @@ if TYPE_CHECKING:
 
 _CONDITION_SECONDS = 10.0
 _STACK_RESERVE = 500
-_KEPT_FRAMES = 300
 _LOST_SERVER = 113
-_LOST_TRACE = (
-    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
-    "later lines could not stop (use a newer Python or engine='debugpy')"
-)
 _FORKED = "; note that the program forked, and this engine does not follow children (engine='debugpy' does)"
 _WATCH_SECONDS = 2.0
 _WATCH_OVER = "<did not finish within %g s; it is no longer watched>" % _CONDITION_SECONDS
@@ -54,10 +50,11 @@ _STUCK = (
 )
 
 
-class Agent:
+class Agent(FrameMemory):
     """One program under the pdb engine."""
 
     def __init__(self, channel):
+        super().__init__()
         self.channel = channel
         self.pid = os.getpid()
         self.table = BreakpointTable()
@@ -73,7 +70,6 @@ class Agent:
         self._world = allocate_lock()
         self._begun = allocate_lock()
         self._begun.acquire()
-        self._snapshots = {}
         self._watches = []
         self._deferred = []
 
@@ -125,7 +121,7 @@ class Agent:
             calls = registry.calls_of(breakpoint.file, breakpoint.function)
             explanation = breakpoints.explain(breakpoint, loaded, calls, inspector.summarize)
             if explanation:
-                explanation += _LOST_TRACE if self.tracer.was_lost else ""
+                explanation += breakpoints.LOST_TRACE if self.tracer.was_lost else ""
                 explanation += _FORKED if self._forks else ""
             verdicts.append(
                 {
@@ -244,7 +240,6 @@ class Agent:
             flush_output()
             self._stopped = stopped
             event = dict(stopped.report(), event="stopped", reason=reason, logs=self.take_logs(), **facts)
-            self.remember_frame(stopped.top, None)
             self.channel.send(event)
             try:
                 movement = _RUN_ON if self.channel.is_lost else self._answer_until_moved(stopped)
@@ -355,30 +350,7 @@ class Agent:
         self._watches.append(watch)
         return {"value": watch.text}
 
-    # -- frames and their values ------------------------------------------------------------------
-
-    def forget_frame(self, frame):
-        """A new frame lives at this address."""
-        self._snapshots.pop(id(frame), None)
-
-    def remember_frame(self, frame, snapshot):
-        """Keep what a frame's names look like now, for the next stop in it."""
-        if snapshot is None:
-            snapshot = inspector.snapshot(frame.f_locals, frame.f_code)
-        while len(self._snapshots) >= _KEPT_FRAMES:
-            self._snapshots.pop(next(iter(self._snapshots)))
-        self._snapshots[id(frame)] = snapshot
-
-    def changes_in(self, frame):
-        """How a frame's names differ from its last stop; its arguments at the first."""
-        now = inspector.snapshot(frame.f_locals, frame.f_code)
-        before = self._snapshots.get(id(frame))
-        if before is None:
-            code = frame.f_code
-            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            now = {name: now[name] for name in arguments if name in now}
-            before = {}
-        return inspector.diff(before, now)
+    # -- what reports say --------------------------------------------------------------------
 
     def thread_name(self, ident):
         """A thread's name, without importing or creating anything."""

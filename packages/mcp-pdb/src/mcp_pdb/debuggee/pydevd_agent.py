@@ -17,12 +17,12 @@ from contextlib import contextmanager
 
 from . import inspector, pydevd_children, pydevd_loading, pydevd_requests, stacks
 from .deadline import Watchdog
+from .frame_memory import FrameMemory
 from .pydevd_calls import make_calls
 from .pydevd_places import Places
 from .pydevd_requests import COMMAND, Running
 from .pydevd_steps import Steps
 from .pydevd_stops import (
-    FrameMemory,
     frames_of,
     own_threads,
     raising_frame,
@@ -187,7 +187,6 @@ class Agent(FrameMemory):
         returned = self.steps.returned(thread.ident)
         if returned is not None:
             report["returned"] = returned_text(self.tracer.qualname(returned[0]), returned[1])
-        self.remember_frame(stopped.top, None)
         self.tracer.count(stopped.top.f_code)
         return report
 
@@ -281,10 +280,10 @@ class Agent(FrameMemory):
     def op_stack(self, reply, limit):
         return self._standing().stack(limit)
 
-    def op_locals(self, reply, **question):
+    def op_examine_locals(self, reply, **question):
         return self._standing().examine_locals(**question)
 
-    def op_value(self, reply, **question):
+    def op_print_variable(self, reply, **question):
         return self._standing().print_variable(**question)
 
     def op_evaluate(self, reply, code, frame, timeout_seconds, limit_chars):

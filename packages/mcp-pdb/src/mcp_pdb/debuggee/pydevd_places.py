@@ -14,10 +14,6 @@ from .code_registry import code_lines
 from .deadline import Deadline
 
 _CONDITION_SECONDS = 10.0
-_LOST_TRACE = (
-    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
-    "later lines could not stop (use a newer Python)"
-)
 
 
 class Places:
@@ -176,7 +172,7 @@ class Places:
         calls = self._agent.tracer.calls_of(breakpoint.file, breakpoint.function)
         explanation = breakpoints.explain(breakpoint, self._ran(breakpoint.file), calls, inspector.summarize)
         if explanation and self._agent.tracer.was_lost():
-            explanation += _LOST_TRACE
+            explanation += breakpoints.LOST_TRACE
         return explanation
 
     def _ran(self, file):

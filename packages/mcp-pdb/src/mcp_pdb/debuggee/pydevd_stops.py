@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
-from . import inspector, user_code
-
-_KEPT_FRAMES = 300
+from . import user_code
 
 
 def frames_of(frames_list, py_db):
@@ -31,36 +29,6 @@ def raising_frame(traceback):
         if traceback.tb_next is None:
             return found or frame
         traceback = traceback.tb_next
-
-
-class FrameMemory:
-    """What frames held when they were last looked at, to tell what changed."""
-
-    def __init__(self):
-        self._snapshots = {}
-
-    def forget_frame(self, frame):
-        """A new frame lives at this address."""
-        self._snapshots.pop(id(frame), None)
-
-    def remember_frame(self, frame, snapshot):
-        """Keep what a frame's names look like now, for the next stop in it."""
-        if snapshot is None:
-            snapshot = inspector.snapshot(frame.f_locals, frame.f_code)
-        while len(self._snapshots) >= _KEPT_FRAMES:
-            self._snapshots.pop(next(iter(self._snapshots)))
-        self._snapshots[id(frame)] = snapshot
-
-    def changes_in(self, frame):
-        """How a frame's names differ from its last stop; its arguments at the first."""
-        now = inspector.snapshot(frame.f_locals, frame.f_code)
-        before = self._snapshots.get(id(frame))
-        if before is None:
-            code = frame.f_code
-            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            now = {name: now[name] for name in arguments if name in now}
-            before = {}
-        return inspector.diff(before, now)
 
 
 def own_threads():
