@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.floor import Floor, best_rules
-from bench.measurements import fresh_program, play_workload
+from bench.measurements import fresh_program, interpreter, play_workload
 from bench.peers.adapter import Place
 from bench.peers.ours import Ours, OursOnDebugpy
 from bench.raw_client import RawClient
@@ -19,6 +19,8 @@ FRUGAL_CHARACTERS = 20_000
 
 @pytest.fixture(scope="module", params=[Ours, OursOnDebugpy], ids=["pdb", "debugpy"])
 def record(request: pytest.FixtureRequest) -> SessionRecord:
+    if not interpreter("3.11").exists():
+        pytest.skip("no Python 3.11 on this machine")
     return play_workload(request.param, "3.11")
 
 
@@ -40,6 +42,8 @@ def test_standard_output_of_the_server_carries_protocol_only(record: SessionReco
 
 @pytest.mark.parametrize("version", ["3.11", "3.12"])
 def test_the_floor_agent_visits_the_lines_a_debugger_visits(version: str):
+    if not interpreter(version).exists():
+        pytest.skip(f"no Python {version} on this machine")
     with fresh_program(version) as program:
         floor = Floor(program, best_rules(version))
         floor.start([FIRST_STOP, BIG_STOP])
