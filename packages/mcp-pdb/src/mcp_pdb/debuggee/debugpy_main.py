@@ -1,7 +1,8 @@
 """The debuggee's entry under the debugpy engine.
 
 ``python debugpy_main.py CHANNEL PYDEVD CHILDREN_PORT TOKEN``: CHANNEL is the
-inherited socket on which pydevd speaks DAP, PYDEVD the folder that holds it
+number of the inherited socket on which pydevd speaks DAP, or the address to
+connect to instead (see ``loopback``), PYDEVD the folder that holds it
 (the server's own copy: the target's environment needs nothing installed), and
 CHILDREN_PORT where child processes connect, 0 when they are left alone.
 """
@@ -30,8 +31,11 @@ def main():
     load_package(folder)
     from importlib import import_module
 
+    program_writes_none = sys.dont_write_bytecode
+    sys.dont_write_bytecode = False  # as in traced_main
     session = import_module(PACKAGE + ".pydevd_session")
-    return session.serve(int(channel), pydevd_folder, int(port), token)
+    sys.dont_write_bytecode = program_writes_none
+    return session.serve(channel, pydevd_folder, int(port), token)
 
 
 if __name__ == "__main__":

@@ -35,9 +35,11 @@ def can_reach(port):
 
 def arrange(pydevd, connection, follow):
     """Decide what a forked child does with the debugger that it inherits."""
-    os.register_at_fork(after_in_child=connection.close)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=connection.close)
+        if not follow:
+            os.register_at_fork(after_in_child=_run_free)
     if not follow:
-        os.register_at_fork(after_in_child=_run_free)
         return
     _followed.append(True)
     original = pydevd.settrace_forked

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import socket
+import sys
 import threading
 
-from . import pydevd_agent, pydevd_children, pydevd_loading, run_target
+from . import pydevd_agent, pydevd_children, pydevd_loading, run_target, wire
 from .pydevd_hooks import Hooks
 
 
 def serve(channel, pydevd_folder, port, token):
     """Connect, wait for the target, run it; returns the exit status."""
-    os.set_inheritable(channel, False)
-    connection = socket.socket(fileno=channel)
+    connection = wire.open_socket(channel)
     if port and not pydevd_children.can_reach(port):
         port = 0
-    pydevd = pydevd_loading.load(pydevd_folder)
+    program_writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    pydevd = pydevd_loading.load(pydevd_folder)  # kept compiled for each Python: it halves the time to start
+    sys.dont_write_bytecode = program_writes_none
     begun = _Begun()
     pydevd_agent.prepare(begun.receive)
     pydevd_children.arrange(pydevd, connection, follow=port != 0)

@@ -23,18 +23,6 @@ def load_package():
     sys.modules[PACKAGE] = package
 
 
-def open_channel(place):
-    """The socket to the server: an inherited one by its number, or a connection to an address."""
-    if ":" in place:
-        from _mcp_pdb_debuggee import loopback
-
-        return loopback.connect(place)
-    from socket import socket
-
-    os.set_inheritable(int(place), False)
-    return socket(fileno=int(place))
-
-
 def main():
     """Connect, wait for the target, run it, leave with its exit status."""
     load_package()
@@ -42,7 +30,7 @@ def main():
     sys.dont_write_bytecode = False  # our own modules are kept compiled: it halves the time to the first stop
     from _mcp_pdb_debuggee import agent, preload, run_target, wire
 
-    debugger = agent.Agent(wire.Channel(open_channel(sys.argv[1])))
+    debugger = agent.Agent(wire.Channel(wire.open_socket(sys.argv[1])))
     sys.dont_write_bytecode = program_writes_none
     debugger.start()
     preload.preload(*sys.argv[2:])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import struct
 from _thread import allocate_lock
 
@@ -85,3 +86,15 @@ class Channel:
     def close(self):
         """Close this process's end."""
         self._socket.close()
+
+
+def open_socket(place):
+    """The socket to the server: an inherited one by its number, or a connection to an address."""
+    if ":" in place:
+        from . import loopback  # only where descriptors cannot be inherited
+
+        return loopback.connect(place)
+    from socket import socket  # only in the program: the server has streams of its own
+
+    os.set_inheritable(int(place), False)
+    return socket(fileno=int(place))
