@@ -191,7 +191,9 @@ def test_every_line_of_a_real_module_is_bound_to_code_once_and_for_all(module):
         assert place["line"] in lines_with_code
         assert (place["moved"] is None) == (place["line"] == line)
         again = source_lines.resolve_line(path, place["line"])
-        if not place["text"].startswith(("def ", "async def ", "@")):  # the statement that makes an inner function
+        if not place["text"].startswith(
+            ("def ", "async def ", "@")
+        ):  # the statement that makes an inner function
             assert (again["line"], again["moved"]) == (place["line"], None)
 
 
