@@ -200,6 +200,7 @@ async def test_a_failing_script_stops_where_it_raised_and_says_why_it_cannot_ste
         assert stop.exception is not None
         assert (stop.exception.type, stop.exception.message) == ("ValueError", "bad parts")
         assert "ZeroDivisionError" in " ".join(stop.exception.chain)
+        assert await program.value("__exception__.args") == "('bad parts',)"
         end = await program.end()
         assert end.code == 1
         assert "ZeroDivisionError: division by zero" in program.output()

@@ -162,7 +162,8 @@ DEFAULT_TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         name="run_expression",
-        description="Evaluate a Python expression or run statements in a frame; assignments take effect.",
+        description="Evaluate a Python expression or run statements in a frame; assignments take effect. "
+        "After a failure `__exception__` is what was raised.",
         parameters=(
             Parameter(name="code", required=True),
             FRAME,

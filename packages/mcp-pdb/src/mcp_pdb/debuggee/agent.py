@@ -156,8 +156,10 @@ class Agent(FrameMemory):
             return
         frames = frames_of_traceback(traceback)
         notes = ["It failed in %s." % where] if where else []
+        stopped = StoppedThread(self, frames, get_ident(), alive=False)
+        stopped.exception = exc
         self._stand(
-            StoppedThread(self, frames, get_ident(), alive=False),
+            stopped,
             "post_mortem",
             exception=describe_failure(self.watchdog, exc_type, exc, traceback),
             notes=notes,

@@ -177,6 +177,8 @@ class Agent(FrameMemory):
         alive = why["reason"] not in ("post_mortem", "exception")
         stopped = StoppedThread(self, frames_of(frames, self.py_db), thread.ident, alive)
         self._stopped, self._thread_id = stopped, thread_id
+        if not alive and isinstance(frames.exc_desc, BaseException):
+            stopped.exception = frames.exc_desc
         if not alive and "exception" not in why and frames.exc_type is not None:
             why["exception"] = inspector.describe_exception(
                 frames.exc_type, frames.exc_desc, frames.trace_obj

@@ -105,6 +105,8 @@ class Plugin:
         self._insert("-s")
         if "--no-header" not in args:
             self._insert("--no-header")
+        if not any(_is_about_verbosity(str(argument)) for argument in args):
+            self._insert("-q")  # the counts are reported apart, so a banner is only noise
         for name in self._registered:
             self._neutralise(name)
 
@@ -313,3 +315,10 @@ def _outcome(report):
     if report.when == "call" or report.skipped:
         return report.outcome
     return "error" if report.failed else None
+
+
+def _is_about_verbosity(argument):
+    """Whether the person said how much pytest prints; a bundle such as ``-xvs`` counts."""
+    if argument.startswith("--"):
+        return argument.startswith(("--verb", "--quiet"))
+    return argument.startswith("-") and ("v" in argument or "q" in argument)

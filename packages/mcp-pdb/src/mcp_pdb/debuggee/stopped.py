@@ -34,6 +34,8 @@ class StoppedThread:
         self.agent = agent
         self.ident = ident
         self.alive = alive
+        self.exception = None
+        """What was raised, in a stop after a failure; evaluated code knows it as ``__exception__``."""
         self.frames = _visible(frames, keep_top=alive)
         self._pdb = None
 
@@ -113,9 +115,12 @@ class StoppedThread:
         """Evaluate or execute in a frame, under a deadline."""
         found = self.frame(frame)
         before = inspector.snapshot(found.f_locals, found.f_code)
+        names = found.f_locals
+        if self.exception is not None:
+            names = dict(names, __exception__=self.exception)
 
         def run():
-            return inspector.evaluate(code, found.f_globals, found.f_locals, limit_chars, found.f_code)
+            return inspector.evaluate(code, found.f_globals, names, limit_chars, found.f_code)
 
         try:
             result, bindings = self.agent.watchdog.run(run, timeout_seconds, on_stuck)
