@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mcp_pdb.budget import clip
 from mcp_pdb.calls import Answer, Call, moved_lines, run_until
-from mcp_pdb.errors import DebuggerError, SessionError
+from mcp_pdb.errors import DebuggerError
 from mcp_pdb.pdb_words import pdb_command
 from mcp_pdb.program_run import StartPlan
 from mcp_pdb.reanchor import reanchor
@@ -106,7 +106,7 @@ async def list_sessions(call: Call) -> Answer:
     """The owner's sessions."""
     sessions = call.store.of_owner(call.owner)
     if not sessions:
-        raise SessionError("no debugging session is open; start_debugger opens one")
+        return Answer(text="no debugging session is open; start_debugger opens one")
     lines: list[str] = []
     for session in sessions:
         try:

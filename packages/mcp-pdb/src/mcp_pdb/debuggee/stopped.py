@@ -34,7 +34,7 @@ class StoppedThread:
         self.agent = agent
         self.ident = ident
         self.alive = alive
-        self.exception = None
+        self.exception: BaseException | None = None
         """What was raised, in a stop after a failure; evaluated code knows it as ``__exception__``."""
         self.frames = _visible(frames, keep_top=alive)
         self._pdb = None
