@@ -9,8 +9,9 @@ ASKING = "answer = input()\nprint('got', answer)\n"
 
 
 async def test_a_call_without_any_session_names_the_way_to_one(debugging):
-    for tool in ("where_am_i", "step_over", "list_sessions", "read_output"):
+    for tool in ("where_am_i", "step_over", "read_output"):
         assert "start_debugger opens one" in await debugging.refused(tool)
+    assert "start_debugger opens one" in await debugging.done("list_sessions")
 
 
 async def test_an_unknown_session_is_answered_with_those_that_are_open(debugging):

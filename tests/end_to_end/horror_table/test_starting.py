@@ -40,7 +40,7 @@ async def test_a_file_that_does_not_exist_starts_nothing(debugging, target, said
     debugging.write("test_sum.py", TESTS)
     text = await debugging.refused("start_debugger", target=target, cwd=str(debugging.folder))
     assert said in text
-    assert "no debugging session" in await debugging.refused("list_sessions")
+    assert "no debugging session" in await debugging.done("list_sessions")
 
 
 async def test_a_module_that_does_not_exist_starts_nothing(debugging):
