@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _CONDITION_SECONDS = 10.0
 _STACK_RESERVE = 500
 _LOST_SERVER = 113
+_LOST_TRACE = (
+    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
+    "later lines could not stop (use a newer Python)"
+)
 _FORKED = "; note that the program forked, and this engine does not follow children (engine='debugpy' does)"
 _WATCH_SECONDS = 2.0
 _WATCH_OVER = "<did not finish within %g s; it is no longer watched>" % _CONDITION_SECONDS
@@ -121,7 +125,7 @@ class Agent(FrameMemory):
             calls = registry.calls_of(breakpoint.file, breakpoint.function)
             explanation = breakpoints.explain(breakpoint, loaded, calls, inspector.summarize)
             if explanation:
-                explanation += breakpoints.LOST_TRACE if self.tracer.was_lost else ""
+                explanation += _LOST_TRACE if self.tracer.was_lost else ""
                 explanation += _FORKED if self._forks else ""
             verdicts.append(
                 {

@@ -10,10 +10,6 @@ from . import file_paths, source_lines
 
 _SHOWN_CHARS = 200
 _PLACE_CHARS = 500
-LOST_TRACE = (
-    "; note that the program reached the recursion limit, where Python before 3.12 switches tracing off: "
-    "later lines could not stop (use a newer Python)"
-)
 _PRIMITIVES = (int, float, str, bool, type(None))
 
 

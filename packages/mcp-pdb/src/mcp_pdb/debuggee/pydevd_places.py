@@ -14,6 +14,10 @@ from .code_registry import code_lines
 from .deadline import Deadline
 
 _CONDITION_SECONDS = 10.0
+_SWITCHED_OFF = (
+    "; note that tracing was switched off on the way, by the program's own sys.settrace (engine='pdb' bears "
+    "that) or by Python at the recursion limit before 3.12: later lines could not stop"
+)
 
 
 class Places:
@@ -172,7 +176,7 @@ class Places:
         calls = self._agent.tracer.calls_of(breakpoint.file, breakpoint.function)
         explanation = breakpoints.explain(breakpoint, self._ran(breakpoint.file), calls, inspector.summarize)
         if explanation and self._agent.tracer.was_lost():
-            explanation += breakpoints.LOST_TRACE
+            explanation += _SWITCHED_OFF
         return explanation
 
     def _ran(self, file):
