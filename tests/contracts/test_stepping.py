@@ -264,3 +264,29 @@ async def test_other_threads_are_held_while_one_is_stopped(launch):
         await program.value("__import__('time').sleep(0.1)")
         assert await program.value("len(ticks)") == before
         assert (await program.end()).code == 0
+
+
+async def test_no_hit_of_another_thread_is_lost_while_one_is_stepped(launch):
+    source = """
+        import threading
+
+        lock = threading.Lock()
+        done = []
+
+        def work(name):
+            for number in range(10):
+                with lock:
+                    done.append((name, number))  # hit
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    """
+    async with launch(source) as program:
+        await program.break_at("program.py~done.append((name")
+        outcome = await program.begin()
+        while isinstance(outcome, Stopped):
+            outcome = await program.go("over")
+        assert [verdict.hit_count for verdict in outcome.verdicts] == [40]

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 from contextlib import contextmanager
+from functools import partial
 
 from . import inspector, pydevd_children, pydevd_loading, pydevd_requests, stacks
 from .deadline import Watchdog
@@ -85,7 +86,9 @@ class Agent(FrameMemory):
         self.suspension = Suspension(py_db, self._tell)
         self.places = Places(self)
         self.tracer = make_calls(self)
-        self.steps = Steps(py_db, self.tracer.watch_unwind, self.suspension)
+        self.steps = Steps(
+            py_db, self.tracer.watch_unwind, self.suspension, partial(self.places.decide, None, None)
+        )
         self.ignored = set()
         self.watchdog = Watchdog(threading.main_thread().ident, self.ignored)
         self.cwd = os.getcwd()

@@ -28,14 +28,17 @@ class Steps:
 
     A thread that reached a breakpoint while another one was being stopped for
     has stood still with the others, untold of. It stops again when they go on.
+    One that is made to stand still on a line with a breakpoint has reached it too:
+    pydevd would not ask again, so ``reach(frame)`` does.
     """
 
-    def __init__(self, py_db, watch_unwind, suspension):
+    def __init__(self, py_db, watch_unwind, suspension, reach):
         constants = sys.modules["_pydevd_bundle.pydevd_comm_constants"]
         self._py_db = py_db
         self._watch_unwind = watch_unwind
         self._note = suspension.note
         self._is_untold = suspension.is_untold
+        self._reach = reach
         self._at_breakpoint = constants.CMD_SET_BREAK
         self._walk_on = constants.CMD_STEP_INTO_MY_CODE
         self._walking = frozenset(
@@ -79,6 +82,8 @@ class Steps:
             stop_reason, more, named = put_off
             self._note("step")
             self._set_suspend(thread, stop_reason, *more, **named)
+        elif event == "line" and not self._is_untold(ident):
+            self._reach(frame)
         self._watch_unwind(False)
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _STACK_RESERVE)
