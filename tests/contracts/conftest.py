@@ -35,9 +35,12 @@ def interpreter_of(version: str) -> str:
 
 
 def engines_and_versions() -> list[object]:
-    """The pdb engine on every Python, debugpy on the server's own kind of Python."""
-    own = [pytest.param(("pdb", version), id=f"pdb-{version}") for version in VERSIONS]
-    return [*own, pytest.param(("debugpy", "3.11"), id="debugpy-3.11")]
+    """Both engines on every Python that can be debugged."""
+    return [
+        pytest.param((engine, version), id=f"{engine}-{version}")
+        for engine in ("pdb", "debugpy")
+        for version in VERSIONS
+    ]
 
 
 class Program:

@@ -16,7 +16,7 @@ from .deadline import Deadline
 _CONDITION_SECONDS = 10.0
 _SWITCHED_OFF = (
     "; note that tracing was switched off on the way, by the program's own sys.settrace (engine='pdb' bears "
-    "that) or by Python at the recursion limit before 3.12: later lines could not stop"
+    "that, and Python 3.12 on) or by Python at the recursion limit before 3.12: later lines could not stop"
 )
 
 
