@@ -108,7 +108,7 @@ def _add_transport_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-standby",
         action="store_true",
-        help="start every program only when it is asked for; else one waits ready, about 25 MB",
+        help="start every program only when it is asked for; else one waits ready, about 30 MB",
     )
     parser.add_argument(
         "--token-file",

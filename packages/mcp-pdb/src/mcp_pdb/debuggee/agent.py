@@ -444,10 +444,6 @@ class Agent(FrameMemory):
         stopped = self._stopped
         return (stopped.among(threads) if stopped is not None else threads) + stacks.task_stacks()
 
-    def _on_flush(self):
-        flush_output()
-        return {}
-
 
 _RUN_ON = {"kind": "continue"}
 _RUNS_USER_CODE = ("evaluate", "set_variable", "pdb_command")
@@ -459,7 +455,6 @@ _CONTROL = {
     "rows": Agent._on_rows,
     "pause": Agent._on_pause,
     "threads": Agent._on_threads,
-    "flush": Agent._on_flush,
 }
 
 

