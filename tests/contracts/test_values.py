@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from mcp_pdb.errors import InspectionError
-from mcp_pdb.records import Exited, Stopped
+from mcp_pdb.records import BreakpointSpec, Exited, Stopped
 
 pytestmark = pytest.mark.anyio
 
@@ -312,8 +312,6 @@ async def test_a_watched_value_stops_the_program_at_the_line_that_changed_it(lau
 
 
 async def test_a_trace_table_has_a_row_for_each_hit(launch):
-    from mcp_pdb.records import BreakpointSpec
-
     source = """
         def run():
             total = 0
@@ -332,3 +330,21 @@ async def test_a_trace_table_has_a_row_for_each_hit(launch):
         assert table.finished == "max_hits"
         assert isinstance(outcome, Stopped)
         assert (await program.end()).code == 0
+
+
+async def test_a_cancelled_trace_does_not_stop_the_program_later(launch):
+    source = """
+        import time
+
+        for number in range(20):
+            time.sleep(0.02)  # tick
+    """
+    async with launch(source) as program:
+        await program.begin(stop_at_entry=True)
+        with anyio.move_on_after(0.1):
+            await program.backend.trace_lines(
+                BreakpointSpec(at="program.py~time.sleep(0.02)"), ("number",), max_hits=10, timeout_seconds=20
+            )
+        end = await program.backend.wait()
+        assert isinstance(end, Exited)
+        assert end.code == 0

@@ -29,7 +29,7 @@ from mcp_pdb.errors import (
 )
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
 from mcp_pdb.output import OutputBuffer
-from mcp_pdb.questions import Questions, finish_of, signal_name
+from mcp_pdb.questions import Questions, signal_name
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
@@ -41,7 +41,6 @@ from mcp_pdb.records import (
     Stopped,
     Target,
     ThreadStack,
-    TraceTable,
 )
 from mcp_pdb.run_notes import RunNotes
 
@@ -312,31 +311,6 @@ class DebugpyBackend(Questions):
             "with a condition that compares it."
         )
 
-    async def trace_lines(
-        self, where: BreakpointSpec, expressions: tuple[str, ...], *, max_hits: int, timeout_seconds: float
-    ) -> tuple[TraceTable, Outcome | None]:
-        """Run on and tabulate."""
-        fields = wire_records.spec_fields(where) | {"log": list(expressions)}
-        placed = await self._ask(
-            "set_breakpoint", spec=fields | {"trace": True, "hidden": True, "max_hits": max_hits}
-        )
-        number = placed["id"]
-        await self.resume("continue")
-        outcome: Outcome | None = None
-        with anyio.move_on_after(timeout_seconds):
-            outcome = await self.wait()
-        if isinstance(outcome, Exited):
-            rows = self._ended.get("rows", {}).get(str(number), [])
-        else:
-            rows = (await self._ask("rows", number=number))["rows"]
-        table = TraceTable(
-            columns=expressions,
-            rows=tuple(tuple(row) for row in rows),
-            hits=len(rows),
-            finished=finish_of(outcome, len(rows), max_hits),
-        )
-        return table, outcome
-
     # -- asking -----------------------------------------------------------------------
 
     async def threads(self) -> tuple[ThreadStack, ...]:
@@ -373,6 +347,12 @@ class DebugpyBackend(Questions):
         if self._current is None:
             raise StateError(_NOT_STARTED)
         return self._current
+
+    async def _set_trace(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return await self._ask("set_breakpoint", spec=fields)
+
+    def _last_rows(self) -> dict[str, list[list[str]]]:
+        return self._ended.get("rows", {})
 
     async def _ask(self, operation: str, **arguments: Any) -> dict[str, Any]:
         return await self._here().ask(operation, **arguments)

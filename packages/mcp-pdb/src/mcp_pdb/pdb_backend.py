@@ -17,7 +17,7 @@ from mcp_pdb.agent_channel import AgentChannel
 from mcp_pdb.errors import EngineError, InterpreterError, StateError
 from mcp_pdb.launcher import CHANNEL_TOKEN, Launcher, LaunchSpec, Process, debuggee_environment
 from mcp_pdb.output import OutputBuffer
-from mcp_pdb.questions import Questions, finish_of, signal_name
+from mcp_pdb.questions import Questions, signal_name
 from mcp_pdb.records import (
     Breakpoint,
     BreakpointSpec,
@@ -27,7 +27,6 @@ from mcp_pdb.records import (
     ResumeKind,
     Target,
     ThreadStack,
-    TraceTable,
 )
 from mcp_pdb.run_notes import RunNotes
 
@@ -216,30 +215,6 @@ class PdbBackend(Questions):
         """Stop when the expression's value changes."""
         await self._ask("watch", expression=expression, frame=frame, mode=mode)
 
-    async def trace_lines(
-        self, where: BreakpointSpec, expressions: tuple[str, ...], *, max_hits: int, timeout_seconds: float
-    ) -> tuple[TraceTable, Outcome | None]:
-        """Run on and tabulate."""
-        fields = wire_records.spec_fields(where) | {"log": list(expressions)}
-        placed = await self._set(fields | {"trace": True, "hidden": True, "max_hits": max_hits})
-        number = placed["id"]
-        await self.resume("continue")
-        outcome: Outcome | None = None
-        with anyio.move_on_after(timeout_seconds):
-            outcome = await self.wait()
-        if isinstance(outcome, Exited):
-            rows = self._ended.get("rows", {}).get(str(number), [])
-        else:
-            rows = await self._ask("rows", number=number)
-            await self._ask("remove_breakpoint", number=number)
-        table = TraceTable(
-            columns=expressions,
-            rows=tuple(tuple(row) for row in rows),
-            hits=len(rows),
-            finished=finish_of(outcome, len(rows), max_hits),
-        )
-        return table, outcome
-
     # -- asking -----------------------------------------------------------------------
 
     async def threads(self) -> tuple[ThreadStack, ...]:
@@ -255,6 +230,12 @@ class PdbBackend(Questions):
     def read_output(self, cursor: int | None, limit_chars: int) -> tuple[str, int, int]:
         """Program output from ``cursor``."""
         return self._output.take(cursor, limit_chars)
+
+    async def _set_trace(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return await self._set(fields)
+
+    def _last_rows(self) -> dict[str, list[list[str]]]:
+        return self._ended.get("rows", {})
 
     async def _ask(self, operation: str, **arguments: Any) -> Any:
         if self._channel is None:

@@ -428,10 +428,9 @@ class Agent(FrameMemory):
         return [breakpoint.describe(breakpoint.file in loaded) for breakpoint in self.table.visible()]
 
     def _on_rows(self, number):
-        for breakpoint in self.table.hidden():
-            if breakpoint.id == number:
-                return breakpoint.rows
-        return []
+        breakpoint = self.table.remove(number)
+        self.tracer.breakpoints_changed()
+        return {"rows": breakpoint.rows}
 
     def _on_pause(self):
         if self._stopped is None:
