@@ -1,0 +1,1 @@
+"""Bug tasks, sandboxes and grading for language models that debug Python."""
