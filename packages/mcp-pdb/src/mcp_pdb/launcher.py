@@ -10,6 +10,7 @@ does the waiting, and cancelling one loses nothing.
 
 import errno
 import os
+import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,8 @@ import anyio
 import anyio.abc
 
 from mcp_pdb.errors import EngineError, PathError, TargetError
-from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper
+from mcp_pdb.leash import REAPER_SCRIPT as REAPER_SCRIPT
+from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper, ReaperLine
 from mcp_pdb.output import OutputStream
 
 CHANNEL_TOKEN = "{channel}"
@@ -42,6 +44,10 @@ class LaunchSpec:
     cwd: str
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     wants_channel: bool = False
+    channel_descriptor: int | None = None
+    """A descriptor of ours to hand over as the channel, instead of one end of a fresh socketpair."""
+    merges_output: bool = False
+    """Standard error goes where standard output goes, in the order of writing."""
 
 
 class Process(Protocol):
@@ -137,36 +143,11 @@ class PlainLauncher:
 
     async def launch(self, spec: LaunchSpec) -> Process:
         """Start ``spec``. Raises TargetError when it cannot start, EngineError when we cannot."""
-        reaper = self._living_reaper()
-        with ExitStack() as ours:
-            try:
-                with ExitStack() as theirs:
-                    lease = await reaper.lease(ours)
-                    plumbing = Plumbing.lay(ours, theirs, wants_channel=spec.wants_channel)
-                    await lease.request(_request(spec), plumbing.theirs)
-                with anyio.fail_after(START_SECONDS):
-                    answer = await lease.receive()
-            except TimeoutError:
-                raise EngineError(f"{spec.argv[0]} did not start within {START_SECONDS:g} s.") from None
-            except OSError as error:
-                raise EngineError(
-                    f"The system refused to start a process ({error.strerror}): stop a session and try again."
-                ) from error
-            if answer is not None and "failed" in answer:
-                raise start_failure(spec, *answer["failed"])
-            if answer is None or "pid" not in answer:
-                raise EngineError(_VANISHED)
-            process = LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
-        self._processes.add(process)
-        process.on_close(self._processes.discard)
-        return process
+        return await _launch_leased(self._living_reaper().line, spec, self._processes)
 
     async def aclose(self) -> None:
         """Kill every program that is still running, close it, and end the reaper; idempotent."""
-        for process in tuple(self._processes):
-            process.let_go()
-        for process in tuple(self._processes):
-            await process.aclose()
+        await _end_all(self._processes)
         if self._reaper is not None:
             reaper, self._reaper = self._reaper, None
             await reaper.aclose()
@@ -177,6 +158,38 @@ class PlainLauncher:
         if self._reaper is None:
             self._reaper = Reaper()
         return self._reaper
+
+
+class ReaperLauncher:
+    """Starts programs through a reaper that somebody else started, inside a sandbox for instance.
+
+    ``control`` is our end of the socket that the script ``REAPER_SCRIPT`` was given the
+    other end of; it is owned from here on.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._line = ReaperLine(control)
+        self._processes: set[LeasedProcess] = set()
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a program has been started and not closed."""
+        return bool(self._processes)
+
+    async def launch(self, spec: LaunchSpec) -> LeasedProcess:
+        """Start ``spec``. Raises TargetError when it cannot start, EngineError when the reaper is gone."""
+        return await _launch_leased(self._line, spec, self._processes)
+
+    async def aclose(self) -> None:
+        """Kill every program that is still running and let go of the reaper; idempotent."""
+        await _end_all(self._processes)
+        await self._line.let_go()
+
+    def abandon(self) -> None:
+        """Close every stream at once, for a reaper that is known to be dead; idempotent."""
+        for process in tuple(self._processes):
+            process.abandon()
+        self._line.close()
 
 
 class CommandLauncher:
@@ -205,7 +218,7 @@ def debuggee_environment(additions: Iterable[tuple[str, str]] = ()) -> dict[str,
 def argv_with_channel(spec: LaunchSpec, channel: str) -> tuple[str, ...]:
     """The command line, with ``channel`` in place of the token when a channel is wanted."""
     argv = list(spec.argv)
-    if spec.wants_channel and CHANNEL_TOKEN in argv:
+    if (spec.wants_channel or spec.channel_descriptor is not None) and CHANNEL_TOKEN in argv:
         argv[argv.index(CHANNEL_TOKEN)] = channel
     return tuple(argv)
 
@@ -225,6 +238,45 @@ def start_failure(spec: LaunchSpec, number: int, stage: str) -> TargetError | En
             return EngineError(
                 f"The system refused to start a process ({reason}): stop a session and try again."
             )
+
+
+async def _launch_leased(line: ReaperLine, spec: LaunchSpec, running: set[LeasedProcess]) -> LeasedProcess:
+    """Start ``spec`` on a lease of its own; it is in ``running`` until it is closed."""
+    with ExitStack() as ours:
+        try:
+            with ExitStack() as theirs:
+                lease = await line.lease(ours)
+                plumbing = Plumbing.lay(
+                    ours,
+                    theirs,
+                    wants_channel=spec.wants_channel,
+                    channel_descriptor=spec.channel_descriptor,
+                    merges_output=spec.merges_output,
+                )
+                await lease.request(_request(spec), plumbing.theirs)
+            with anyio.fail_after(START_SECONDS):
+                answer = await lease.receive()
+        except TimeoutError:
+            raise EngineError(f"{spec.argv[0]} did not start within {START_SECONDS:g} s.") from None
+        except OSError as error:
+            raise EngineError(
+                f"The system refused to start a process ({error.strerror}): stop a session and try again."
+            ) from error
+        if answer is not None and "failed" in answer:
+            raise start_failure(spec, *answer["failed"])
+        if answer is None or "pid" not in answer:
+            raise EngineError(_VANISHED)
+        process = LeasedProcess(answer["pid"], lease, plumbing, ours.pop_all())
+    running.add(process)
+    process.on_close(running.discard)
+    return process
+
+
+async def _end_all(processes: set[LeasedProcess]) -> None:
+    for process in tuple(processes):
+        process.let_go()
+    for process in tuple(processes):
+        await process.aclose()
 
 
 def _request(spec: LaunchSpec) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The server's side of the reaper: leases, and the process at the other end of one."""
 
+import errno
 import json
 import logging
 import os
@@ -20,6 +21,7 @@ from mcp_pdb.errors import EngineError, UnsupportedError
 
 KILL_SECONDS = 5.0
 """How long a kill is waited for: a little longer than a keeper tries."""
+REAPER_SCRIPT = Path(__file__).with_name("reaper.py")
 _RECEIVE_BYTES = 4096
 _LENGTH = struct.Struct("!I")
 _log = logging.getLogger(__name__)
@@ -34,46 +36,12 @@ class KeeperMessage(TypedDict, total=False):
     left: list[int]
 
 
-class Reaper:
-    """The server's end of one reaper process."""
+class ReaperLine:
+    """Our end of the connection to a reaper, whoever started it."""
 
-    def __init__(self) -> None:
-        if sys.platform == "win32":
-            raise UnsupportedError(
-                "PlainLauncher holds programs by means that Windows lacks: use WindowsLauncher there, which "
-                "default_launcher() gives."
-            )
-        control, theirs = socket.socketpair()
-        with theirs:
-            script = Path(__file__).with_name("reaper.py")
-            try:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(script), str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                control.close()
-                raise EngineError(
-                    f"The process that watches over the debuggees cannot be started ({error.strerror})."
-                ) from error
+    def __init__(self, control: socket.socket) -> None:
         control.setblocking(False)
         self._control = control
-
-    @property
-    def pid(self) -> int:
-        """The reaper's own process id."""
-        return self._process.pid
-
-    def has_died(self) -> bool:
-        """True when the process has ended; then it is also buried."""
-        if self._process.poll() is None:
-            return False
-        self._control.close()
-        return True
 
     async def lease(self, stack: ExitStack) -> "Lease":
         """A fresh lease, held by ``stack``, with a keeper at its other end."""
@@ -91,16 +59,69 @@ class Reaper:
             socket.send_fds(self._control, [b"+"], [descriptor])
         except BlockingIOError:
             return False
-        except ConnectionError:
-            pass
+        except OSError as error:
+            if not isinstance(error, ConnectionError) and error.errno != errno.EBADF:
+                raise
+        return True
+
+    async def let_go(self) -> None:
+        """Tell the reaper to kill all it holds, wait for its end and close; idempotent."""
+        if self._control.fileno() < 0:
+            return
+        with anyio.move_on_after(KILL_SECONDS, shield=True), suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+            await anyio.wait_readable(self._control)
+        self.close()
+
+    def close(self) -> None:
+        """Close our end, which also lets go; idempotent."""
+        if self._control.fileno() >= 0:
+            anyio.notify_closing(self._control)
+            self._control.close()
+
+
+class Reaper:
+    """A reaper process of our own and the line to it."""
+
+    def __init__(self) -> None:
+        if sys.platform == "win32":
+            raise UnsupportedError(
+                "PlainLauncher holds programs by means that Windows lacks: use WindowsLauncher there, which "
+                "default_launcher() gives."
+            )
+        control, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(REAPER_SCRIPT), str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                control.close()
+                raise EngineError(
+                    f"The process that watches over the debuggees cannot be started ({error.strerror})."
+                ) from error
+        self.line = ReaperLine(control)
+
+    @property
+    def pid(self) -> int:
+        """The reaper's own process id."""
+        return self._process.pid
+
+    def has_died(self) -> bool:
+        """True when the process has ended; then it is also buried."""
+        if self._process.poll() is None:
+            return False
+        self.line.close()
         return True
 
     async def aclose(self) -> None:
         """Let go of the reaper, which kills all it holds, and wait for its end."""
-        with anyio.move_on_after(KILL_SECONDS, shield=True), suppress(OSError):
-            self._control.shutdown(socket.SHUT_WR)
-            await anyio.wait_readable(self._control)
-        self._control.close()
+        await self.line.let_go()
         self._process.kill()
         self._process.wait()
 
@@ -163,8 +184,19 @@ class Plumbing:
     theirs: tuple[int, ...]
 
     @classmethod
-    def lay(cls, ours: ExitStack, theirs: ExitStack, *, wants_channel: bool) -> "Plumbing":
-        """Open all ends; each stack closes its side. Raises OSError when descriptors run out."""
+    def lay(
+        cls,
+        ours: ExitStack,
+        theirs: ExitStack,
+        *,
+        wants_channel: bool = False,
+        channel_descriptor: int | None = None,
+        merges_output: bool = False,
+    ) -> "Plumbing":
+        """Open all ends; each stack closes its side. Raises OSError when descriptors run out.
+
+        A ``channel_descriptor`` is handed over as it is and stays the caller's.
+        """
         stdin_reader, writer = os.pipe()
         stdin = PipeWriter(writer)
         ours.callback(stdin.close)
@@ -176,9 +208,11 @@ class Plumbing:
             readers.append(PipeReader(reader))
             ours.callback(readers[-1].close)
             theirs.callback(os.close, writer)
-            handed.append(writer)
+            handed.append(handed[-1] if readers[1:] and merges_output else writer)
         channel = None
-        if wants_channel:
+        if channel_descriptor is not None:
+            handed.append(channel_descriptor)
+        elif wants_channel:
             near, far = socket.socketpair()
             channel = SocketStream(near)
             ours.callback(channel.close)
@@ -253,6 +287,11 @@ class LeasedProcess:
         """Call back once when the process is closed."""
         self._held.callback(callback, self)
 
+    @property
+    def is_gone(self) -> bool:
+        """True once its keeper has ended, which it does when nothing of the launch is left."""
+        return self._gone
+
     def let_go(self) -> None:
         """Start a kill without waiting for its end."""
         self._lease.let_go()
@@ -267,6 +306,12 @@ class LeasedProcess:
     async def aclose(self) -> None:
         """Kill, and close all streams; idempotent."""
         await self.kill()
+        self._held.close()
+
+    def abandon(self) -> None:
+        """Close all streams without waiting, for a program that is known to be dead; idempotent."""
+        self._gone = True
+        self._lease.close()
         self._held.close()
 
     async def _listen(self) -> None:
