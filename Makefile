@@ -14,7 +14,8 @@ test: setup
 	$(BIN)/python -m pytest -m "not network"
 
 check: setup
-	$(BIN)/ruff format --check && $(BIN)/ruff check && $(BIN)/pyright && $(BIN)/lint-imports --no-cache
+	$(BIN)/ruff format --check && $(BIN)/ruff check && $(BIN)/lint-imports --no-cache
+	$(BIN)/pyright && $(BIN)/pyright --pythonversion 3.10 packages/mcp-pdb/src
 
 bench: setup
 	$(BIN)/python bench/debugger.py

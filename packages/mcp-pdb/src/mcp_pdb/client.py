@@ -6,6 +6,8 @@ program sees here is what a model sees there.
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
 
 from mcp.client.client import Client
 
@@ -25,3 +27,13 @@ async def open_debugger(
     """
     async with Client(create_server(options, launcher=launcher)) as client:
         yield client
+
+
+def code_for_debuggees() -> tuple[Path, ...]:
+    """Folders that must be readable, at these paths, wherever a launcher starts debuggees.
+
+    They hold the code of both engines and the reaper's script.
+    """
+    debugpy = find_spec("debugpy")
+    engines = [Path(debugpy.origin).parent] if debugpy is not None and debugpy.origin else []
+    return (Path(__file__).parent, *engines)

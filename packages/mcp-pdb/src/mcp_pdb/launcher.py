@@ -23,7 +23,7 @@ import anyio.abc
 from mcp_pdb.errors import EngineError, PathError, TargetError
 from mcp_pdb.leash import REAPER_SCRIPT as REAPER_SCRIPT
 from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper, ReaperLine
-from mcp_pdb.output import OutputStream
+from mcp_pdb.output import OutputStream as OutputStream
 
 CHANNEL_TOKEN = "{channel}"
 """Stands for the channel (an inherited descriptor's number, or an address); replaced once in argv."""

@@ -1,0 +1,41 @@
+"""The door to a sandbox: pick a backend, start it, end it with the block."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from pdb_agent.sandbox import Backend, Sandbox, SandboxSpec
+from pdb_agent.sandboxes.bubblewrap import start_bubblewrap
+from pdb_agent.sandboxes.held import HeldSandbox
+
+
+@asynccontextmanager
+async def open_sandbox(spec: SandboxSpec, backend: Backend | None = None) -> AsyncGenerator[Sandbox]:
+    """A fresh sandbox; when the block is left, however, none of its processes is.
+
+    ``backend`` None takes the strongest that works here. Raises NoSandboxError when none
+    does, SandboxError when this one cannot start.
+    """
+    sandbox = _begin(spec, backend or Backend.BUBBLEWRAP)
+    failure: Exception | None = None
+    try:
+        async with anyio.create_task_group() as task_group:
+            try:
+                await sandbox.open(spec.files, task_group)
+                yield sandbox
+            except Exception as error:  # noqa: BLE001 - raised again below, without the group around it
+                failure = error
+            task_group.cancel_scope.cancel()
+    finally:
+        await sandbox.aclose()
+    if failure is not None:
+        raise failure
+
+
+def _begin(spec: SandboxSpec, backend: Backend) -> HeldSandbox:
+    match backend:
+        case Backend.BUBBLEWRAP:
+            return start_bubblewrap(spec)
+        case Backend.LANDLOCK | Backend.CONTAINER | Backend.UNSAFE_NONE:
+            raise NotImplementedError
