@@ -20,6 +20,8 @@ descriptors of stdin, stdout, stderr and, if asked for, the channel. Answers are
 then ``{"left": [pids]}`` when nothing, or only what cannot be killed, is left.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import fcntl
@@ -32,8 +34,11 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # importing typing and collections.abc would cost every start several milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
 
 try:
     import ctypes

@@ -19,7 +19,7 @@ from pathlib import Path
 from pdb_agent.errors import SandboxError
 
 MIRRORS = Path("/var/tmp/pdb-agent-mirrors")
-_LEFT_OUT = shutil.ignore_patterns("test", "tests", "idle_test", "*.a", "__pycache__")
+_LEFT_OUT = shutil.ignore_patterns("test", "tests", "idle_test", "*.a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,14 @@
 """Starting a backend's process: sockets to hand over, rights to give away."""
 
-import json
+import atexit
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import mcp_pdb.client
@@ -19,31 +21,59 @@ from pdb_agent.sandboxes.interpreters import TaskInterpreter
 from pdb_agent.sandboxes.user import SandboxUser
 
 INSIDE_SCRIPT = Path(__file__).with_name("inside.py")
+_COMPILE = (
+    "import py_compile as c, sys; [c.compile(a, b, doraise=True, invalidation_mode="
+    "c.PycInvalidationMode.UNCHECKED_HASH) for a, b in zip(sys.argv[1::2], sys.argv[2::2])]"
+)
+_COMPILE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCommand:
     """How the agent is started inside, once its sockets are known."""
 
-    python: Path
-    settings: Mapping[str, object]
+    start: tuple[str, ...]
+    rest: tuple[str, ...]
 
     def argv(self, control: int, files: int) -> tuple[str, ...]:
         """The command line for these two descriptors."""
-        settings = json.dumps({**self.settings, "control": control, "files": files})
-        return (str(self.python), "-I", "-S", "-B", str(INSIDE_SCRIPT), settings)
+        return (*self.start, str(control), str(files), *self.rest)
 
 
 def agent_command(spec: SandboxSpec, workspace: Path) -> AgentCommand:
     """The agent for a sandbox of ``spec``."""
+    limits = [f"{name}={value}" for name, value in resource_limits(spec.limits).items()]
     return AgentCommand(
-        python=spec.python,
-        settings={
-            "reaper": str(REAPER_SCRIPT),
-            "workspace": str(workspace),
-            "limits": resource_limits(spec.limits),
-        },
+        start=(str(spec.python), "-I", "-S", "-B", str(agent_code(spec.python) / "inside.pyc")),
+        rest=(str(workspace), *limits),
     )
+
+
+@cache
+def agent_code(python: Path) -> Path:
+    """A folder with the agent compiled for ``python``, for compiling takes longer than running.
+
+    Lasts as long as this process. Raises SandboxError.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="pdb-agent-code-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    pairs = [
+        str(path)
+        for script in (INSIDE_SCRIPT, REAPER_SCRIPT)
+        for path in (script, folder / f"{script.stem}.pyc")
+    ]
+    try:
+        subprocess.run(
+            [python, "-I", "-S", "-c", _COMPILE, *pairs],
+            check=True,
+            capture_output=True,
+            timeout=_COMPILE_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SandboxError(f"The sandbox's agent cannot be compiled by {python} ({error}).") from error
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return folder
 
 
 def resource_limits(limits: Limits) -> dict[str, int]:
@@ -73,7 +103,7 @@ def environment_inside(interpreter: TaskInterpreter) -> dict[str, str]:
 
 def needed_folders(spec: SandboxSpec, interpreter: TaskInterpreter) -> tuple[Path, ...]:
     """What must be readable inside: the interpreter, the agent, and both engines' code."""
-    own = (INSIDE_SCRIPT, *mcp_pdb.client.code_for_debuggees())
+    own = (agent_code(spec.python), *mcp_pdb.client.code_for_debuggees())
     return tuple(dict.fromkeys((*interpreter.folders, *own, *spec.readable)))
 
 

@@ -1,21 +1,19 @@
 """The host's end of the file server inside a sandbox, and the host's copy of the workspace."""
 
-import json
 import os
 import shutil
 import socket
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
 
 import anyio
 
 from pdb_agent.errors import SandboxEndedError, SandboxError
 
-_LENGTH = struct.Struct("!I")
 ANSWER_SECONDS = 10.0
-_HEAD_LIMIT = 4 << 20
+_ANSWER_LIMIT_BYTES = 256 << 20
+_COLUMNS = 4
+"""Fields of a listed file."""
 COPY_LIMIT_BYTES = 1 << 20
 """Files that are larger are missing in the host's copy."""
 PATH_LIMIT_CHARS = 512
@@ -43,17 +41,11 @@ class WorkspaceFiles:
         """Write files inside and in the copy. Raises SandboxError, SandboxEndedError."""
         for path in files:
             check_path(path)
-        answer, _ = await self._ask(
-            {
-                "operation": "put",
-                "paths": list(files),
-                "sizes": [len(content) for content in files.values()],
-            },
-            b"".join(files.values()),
-        )
-        if "failed" in answer:
-            path, reason = answer["failed"]
-            raise SandboxError(f"{path} cannot be written in the sandbox ({reason}).")
+        sizes = [str(len(content)) for content in files.values()]
+        fields = [field for pair in zip(files, sizes, strict=True) for field in pair]
+        answer, _ = await self._ask("put", fields, b"".join(files.values()))
+        if answer[0] == "failed":
+            raise SandboxError(f"{answer[1]} cannot be written in the sandbox ({answer[2]}).")
         for path, content in files.items():
             self._write_copy(path, content)
 
@@ -61,27 +53,30 @@ class WorkspaceFiles:
         """Contents by path, None for what is no plain file or too large."""
         for path in paths:
             check_path(path)
-        answer, body = await self._ask({"operation": "get", "paths": list(paths), "limit": limit_bytes}, b"")
+        answer, body = await self._ask("get", [str(limit_bytes), *paths])
         contents: dict[str, bytes | None] = {}
-        absent = set(answer["absent"])
         position = 0
-        for index, (path, size) in enumerate(zip(paths, answer["sizes"], strict=True)):
-            contents[path] = None if index in absent else body[position : position + size]
-            position += size
+        for path, size in zip(paths, answer[1:], strict=True):
+            if size == "-":
+                contents[path] = None
+            else:
+                contents[path] = body[position : position + int(size)]
+                position += int(size)
         return contents
 
     async def remove(self, paths: Sequence[str]) -> None:
         """Delete files inside and in the copy."""
         for path in paths:
             check_path(path)
-        await self._ask({"operation": "remove", "paths": list(paths)}, b"")
+        await self._ask("remove", paths)
         for path in paths:
             (self._copy / path).unlink(missing_ok=True)
 
     async def listing(self) -> dict[str, tuple[int, int, int]]:
         """Size, modification time in ns and inode of every plain file, by path."""
-        answer, _ = await self._ask({"operation": "list"}, b"")
-        listed = {str(path): (size, modified, inode) for path, size, modified, inode in answer["files"]}
+        answer, _ = await self._ask("list", ())
+        rows = zip(*(answer[1 + column :: _COLUMNS] for column in range(_COLUMNS)), strict=True)
+        listed = {path: (int(size), int(modified), int(inode)) for path, size, modified, inode in rows}
         return {path: state for path, state in listed.items() if is_plain_path(path)}
 
     async def renew_copy(self) -> None:
@@ -115,19 +110,22 @@ class WorkspaceFiles:
             shutil.rmtree(target)
         target.write_bytes(content)
 
-    async def _ask(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    async def _ask(
+        self, operation: str, arguments: Sequence[str], body: bytes = b""
+    ) -> tuple[list[str], bytes]:
         async with self._lock:
-            head = json.dumps(request).encode()
+            head = "\0".join((operation, *arguments)).encode()
+            lengths = len(head).to_bytes(4, "big") + len(body).to_bytes(4, "big")
             try:
                 with anyio.fail_after(ANSWER_SECONDS, shield=True):  # half an answer would be misread
-                    await self._send(_LENGTH.pack(len(head)) + head + body)
+                    await self._send(lengths + head + body)
                     return await self._receive()
             except TimeoutError:
                 self.close()
                 raise SandboxEndedError(
                     f"The sandbox did not answer within {ANSWER_SECONDS:g} s: its agent was stopped inside."
                 ) from None
-            except (KeyError, TypeError, ValueError) as error:
+            except ValueError as error:
                 self.close()
                 raise SandboxEndedError("The sandbox gave an answer that makes no sense.") from error
 
@@ -142,15 +140,13 @@ class WorkspaceFiles:
         except (OSError, anyio.ClosedResourceError):
             raise SandboxEndedError("The sandbox has ended.") from None
 
-    async def _receive(self) -> tuple[dict[str, Any], bytes]:
-        (length,) = _LENGTH.unpack(await self._exactly(_LENGTH.size))
-        if length > _HEAD_LIMIT:
-            raise ValueError(length)
-        answer = json.loads(await self._exactly(length))
-        if not isinstance(answer, dict):
-            raise TypeError(answer)
-        answer = cast("dict[str, Any]", answer)
-        return answer, await self._exactly(sum(answer.get("sizes", ())))
+    async def _receive(self) -> tuple[list[str], bytes]:
+        lengths = await self._exactly(8)
+        head, body = int.from_bytes(lengths[:4], "big"), int.from_bytes(lengths[4:], "big")
+        if head + body > _ANSWER_LIMIT_BYTES:
+            raise ValueError(head + body)
+        fields = (await self._exactly(head)).decode(errors="surrogateescape").split("\0")
+        return fields, await self._exactly(body)
 
     async def _exactly(self, count: int) -> bytes:
         received = bytearray()
