@@ -5,25 +5,17 @@ from relay.sources import SettingsError
 EVERYWHERE = {"RELAY_HOST": "environment.example", "RELAY_PORT": "2", "RELAY_RECIPIENTS": "eve"}
 
 
-def write(folder, text):
-    path = folder / "settings"
-    path.write_text(text, encoding="utf-8")
-    return path
+def test_all_four_places_at_once():
+    file = ["host = file.example", "port = 3", "secure = yes"]
 
-
-def test_all_four_places_at_once(tmp_path):
-    path = write(tmp_path, "host = file.example\nport = 3\nsecure = yes\n")
-
-    settings = load(["--host", "argument.example"], EVERYWHERE, path)
+    settings = load(["--host", "argument.example"], EVERYWHERE, file)
 
     assert (settings.host, settings.port, settings.secure) == ("argument.example", 2, True)
     assert settings.recipients == ("eve",)
 
 
-def test_origins(tmp_path):
-    path = write(tmp_path, "host = file.example\nport = 3\n")
-
-    settings = load(["--recipients", "max"], EVERYWHERE, path)
+def test_origins():
+    settings = load(["--recipients", "max"], EVERYWHERE, ["host = file.example", "port = 3"])
 
     assert sorted(settings.origins.items()) == [
         ("host", "environment"),
@@ -39,27 +31,26 @@ def test_argument_beside_the_environment():
     assert (settings.port, settings.origins["port"]) == (1, "arguments")
 
 
-def test_empty_variable_leaves_the_file_in_force(tmp_path):
-    settings = load([], {"RELAY_PORT": ""}, write(tmp_path, "port = 3 # three\n"))
+def test_empty_variable_leaves_the_file_in_force():
+    settings = load([], {"RELAY_PORT": ""}, ["port = 3 # three"])
 
     assert (settings.port, settings.origins["port"]) == (3, "file")
 
 
-def test_environment_takes_back_what_the_file_turns_on(tmp_path):
-    settings = load([], {"RELAY_SECURE": "no"}, write(tmp_path, "secure = yes\n"))
+def test_environment_takes_back_what_the_file_turns_on():
+    settings = load([], {"RELAY_SECURE": "no"}, ["secure = yes"])
 
     assert (settings.secure, settings.origins["secure"]) == (False, "environment")
 
 
-def test_file_without_settings(tmp_path):
-    settings = load([], EVERYWHERE, write(tmp_path, "\n# nothing yet\n"))
+def test_file_without_settings():
+    settings = load([], EVERYWHERE, ["", "# nothing yet"])
 
     assert (settings.host, settings.port) == ("environment.example", 2)
 
 
-def test_line_that_is_no_setting(tmp_path):
-    path = write(tmp_path, "host = here\ncolour = red\n")
-
+def test_line_that_is_no_setting():
     with pytest.raises(SettingsError) as caught:
-        load([], {}, path)
-    assert str(caught.value) == "Line 2 of settings is not a setting: colour = red"
+        load([], {}, ["host = here", "colour = red"])
+
+    assert str(caught.value) == "Line 2 of the file is not a setting: colour = red"

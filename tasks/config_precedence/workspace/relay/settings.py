@@ -1,8 +1,7 @@
 """The settings in force."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from relay.sources import DEFAULTS, SettingsError, from_arguments, from_environment, from_file
 
@@ -18,11 +17,11 @@ class Settings:
     origins: Mapping[str, str]
 
 
-def load(arguments: Sequence[str], environment: Mapping[str, str], path: Path | None = None) -> Settings:
-    """Put the settings together from all the places where they are given."""
+def load(arguments: Sequence[str], environment: Mapping[str, str], file: Iterable[str] = ()) -> Settings:
+    """Put the settings together from all the places where they are given; ``file`` is read by lines."""
     layers = [
         ("arguments", from_arguments(arguments)),
-        ("file", from_file(path)),
+        ("file", from_file(file)),
         ("environment", from_environment(environment)),
         ("defaults", DEFAULTS),
     ]

@@ -1,7 +1,6 @@
 """Where settings are given: each source as texts by setting name."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 DEFAULTS: Mapping[str, str] = {"host": "localhost", "port": "25", "secure": "no", "recipients": ""}
 ENVIRONMENT_MARK = "RELAY_"
@@ -11,18 +10,16 @@ class SettingsError(ValueError):
     """A setting cannot be read; the message says which and where."""
 
 
-def from_file(path: Path | None) -> dict[str, str]:
-    """The settings in a file; none if there is no such file."""
-    if path is None or not path.exists():
-        return {}
+def from_file(lines: Iterable[str]) -> dict[str, str]:
+    """The settings in the lines of a settings file."""
     found: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if not text:
             continue
         name, equals, value = text.partition("=")
         if not equals or name.strip() not in DEFAULTS:
-            raise SettingsError(f"Line {number} of {path.name} is not a setting: {text}")
+            raise SettingsError(f"Line {number} of the file is not a setting: {text}")
         found[name.strip()] = value.strip()
     return found
 

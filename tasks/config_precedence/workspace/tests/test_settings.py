@@ -3,12 +3,6 @@ from relay.settings import load
 from relay.sources import SettingsError
 
 
-def settings_file(folder, text):
-    path = folder / "relay.conf"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_defaults():
     settings = load([], {})
 
@@ -16,10 +10,8 @@ def test_defaults():
     assert (settings.secure, settings.recipients) == (False, ())
 
 
-def test_file_is_read(tmp_path):
-    path = settings_file(tmp_path, "# the relay in the cellar\nport = 2525\nrecipients = ada, grace\n")
-
-    settings = load([], {}, path)
+def test_file_is_read():
+    settings = load([], {}, ["# the relay in the cellar", "port = 2525", "recipients = ada, grace"])
 
     assert (settings.port, settings.recipients) == (2525, ("ada", "grace"))
 
@@ -34,18 +26,14 @@ def test_arguments_are_read():
     assert load(["--host", "mail.example", "--port", "587"], {}).port == 587
 
 
-def test_environment_beside_a_file(tmp_path):
-    path = settings_file(tmp_path, "host = file.example\nport = 2525\n")
-
-    settings = load([], {"RELAY_PORT": "465"}, path)
+def test_environment_beside_a_file():
+    settings = load([], {"RELAY_PORT": "465"}, ["host = file.example", "port = 2525"])
 
     assert (settings.host, settings.port) == ("file.example", 465)
 
 
-def test_arguments_beside_a_file(tmp_path):
-    path = settings_file(tmp_path, "port = 2525\n")
-
-    settings = load(["--port", "587"], {}, path)
+def test_arguments_beside_a_file():
+    settings = load(["--port", "587"], {}, ["port = 2525"])
 
     assert (settings.port, settings.origins["port"]) == (587, "arguments")
 
