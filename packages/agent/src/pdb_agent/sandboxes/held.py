@@ -150,14 +150,15 @@ class HeldSandbox:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_feed, process, stdin)
-                with anyio.move_on_after(timeout_seconds) as patience:
-                    tasks.start_soon(capture.read, process.stdout, patience)
-                    exit_code = await _exit_code(process)
+                try:
+                    with anyio.move_on_after(timeout_seconds) as patience:
+                        tasks.start_soon(capture.read, process.stdout, patience)
+                        exit_code = await _exit_code(process)
+                finally:
+                    await process.kill()
                 timed_out = patience.cancelled_caught and not capture.flooded
-                await process.kill()
                 tasks.cancel_scope.deadline = anyio.current_time() + _DRAIN_SECONDS
         finally:
-            await process.kill()
             is_gone = process.is_gone
             process.abandon()
         if not is_gone:

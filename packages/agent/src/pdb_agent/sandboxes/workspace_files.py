@@ -48,6 +48,7 @@ class WorkspaceFiles:
             raise SandboxError(f"{answer[1]} cannot be written in the sandbox ({answer[2]}).")
         for path, content in files.items():
             self._write_copy(path, content)
+            self._known[path] = (-1, -1, -1)  # in the copy, but not as listed yet
 
     async def get(self, paths: Sequence[str], limit_bytes: int) -> dict[str, bytes | None]:
         """Contents by path, None for what is no plain file or too large."""
