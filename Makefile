@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml packages/mcp-pdb/pyproject.toml tools/setup
+.venv/.ready: pyproject.toml packages/mcp-pdb/pyproject.toml packages/agent/pyproject.toml tools/setup
 	tools/setup
 
 demo: setup
@@ -19,6 +19,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python bench/debugger.py
+	$(BIN)/python bench/sandbox.py
 
 conformance: setup
 	$(BIN)/python tools/conformance.py
