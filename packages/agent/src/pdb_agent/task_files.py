@@ -4,7 +4,6 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -115,11 +114,6 @@ def content_hash(folder: Path) -> str:
     for path in sorted(files):
         digest.update(f"{path}\0{len(files[path])}\0".encode() + files[path])
     return digest.hexdigest()
-
-
-def is_editable(task: Task, path: str) -> bool:
-    """Whether grading takes this file of the workspace from a submission."""
-    return any(fnmatchcase(path, glob) for glob in task.editable)
 
 
 def _workspace(folder: Path) -> Mapping[str, bytes]:

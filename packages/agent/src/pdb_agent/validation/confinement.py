@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pdb_agent.reach import parse_module
 from pdb_agent.task import Task
@@ -26,15 +26,17 @@ def check_imports(task: Task) -> list[Complaint]:
     return [Complaint(rule="V7", text=text) for text in texts]
 
 
-def check_reach_of_runs(runs: Mapping[str, SuiteRun]) -> list[Complaint]:
-    """Complaints about what runs wrote or connected to."""
+def check_reach_of_runs(runs: Mapping[str, Sequence[SuiteRun]]) -> list[Complaint]:
+    """Complaints about what the runs of each version wrote or connected to."""
     texts: list[str] = []
-    for variant, run in runs.items():
-        if run.network:
-            texts.append(f"A test uses the network ({variant}: {', '.join(run.network)}): pass a stand-in.")
-        if run.written:
+    for version, of_version in runs.items():
+        network = next((run.network for run in of_version if run.network), ())
+        written = next((run.written for run in of_version if run.written), ())
+        if network:
+            texts.append(f"A test uses the network ({version}: {', '.join(network)}): pass a stand-in.")
+        if written:
             texts.append(
-                f"A test writes outside the temporary folder ({variant}: {', '.join(run.written[:3])}): "
+                f"A test writes outside the temporary folder ({version}: {', '.join(written[:3])}): "
                 "use tmp_path."
             )
     return [Complaint(rule="V7", text=text) for text in texts]

@@ -20,7 +20,7 @@ def check_hidden_inputs(task: Task) -> list[Complaint]:
         for name, test in hidden.items()
         if _body(test) in known
     ]
-    seen = set().union(*map(_inputs, visible.values()))
+    seen = {value for test in visible.values() for value in _inputs(test)}
     if not any(_inputs(test) - seen for test in hidden.values()):
         texts.append("No hidden test holds an input that visible tests lack: add other values or calls.")
     return [Complaint(rule="V3", text=text) for text in texts]

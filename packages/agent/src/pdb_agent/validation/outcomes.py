@@ -1,6 +1,6 @@
 """V1 to V4, V6 and V15: what one run of each version of a task shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pdb_agent.task import Task
 from pdb_agent.task_files import read_task_table
@@ -14,15 +14,19 @@ DIFFICULTY_OF_TWO_DECOYS = 3
 _NOT_RUN = Outcome(outcome="not run")
 
 
-def check_outcomes(task: Task, runs: Mapping[str, SuiteRun]) -> list[Complaint]:
-    """Complaints about the runs of all versions, see ``places.variants``."""
+def check_outcomes(task: Task, runs: Mapping[str, Sequence[SuiteRun]]) -> list[Complaint]:
+    """Complaints about the runs of each version, see ``places.versions_of_files``; at least one of each.
+
+    What each run has to show is looked at in the first, how it ends in all.
+    """
+    firsts = {version: of_version[0] for version, of_version in runs.items()}
     checks = {
-        "V1": _before(task, runs["buggy"]),
-        "V2": _after(task, runs["fixed"]),
-        "V3": _hidden_before(runs["buggy"]),
-        "V4": _decoys(task, runs),
+        "V1": _before(task, firsts["buggy"]),
+        "V2": _after(task, firsts["fixed"]),
+        "V3": _hidden_before(firsts["buggy"]),
+        "V4": _decoys(task, firsts),
         "V6": _endings(runs),
-        "V15": _messages(task, runs["buggy"]),
+        "V15": _messages(task, firsts["buggy"]),
     }
     return [Complaint(rule=rule, text=text) for rule, texts in checks.items() for text in texts]
 
@@ -37,8 +41,8 @@ def _before(task: Task, run: SuiteRun) -> Iterator[str]:
             yield f"{test} is in fail_to_pass, but before the solution it is {outcome.kind}: let it fail."
         elif outcome.error not in accepted:
             yield (
-                f"{test} fails by {outcome.error} rather than by an assertion: assert what it expects, or put "
-                "the error's name into declared_errors."
+                f"{test} fails by {outcome.error} rather than by an assertion: assert what it expects, or "
+                "put the error's name into declared_errors."
             )
     for test in task.pass_to_pass:
         if (outcome := visible.get(test, _NOT_RUN)).outcome != "passed":
@@ -78,19 +82,22 @@ def _decoys(task: Task, runs: Mapping[str, SuiteRun]) -> Iterator[str]:
             yield f"With decoy {decoy.name} every hidden test passes: add one that tells it from a solution."
 
 
-def _endings(runs: Mapping[str, SuiteRun]) -> Iterator[str]:
-    if runs["fixed"].seconds > MOST_SUITE_SECONDS:
+def _endings(runs: Mapping[str, Sequence[SuiteRun]]) -> Iterator[str]:
+    seconds = min((run.seconds for run in runs["fixed"] if not run.timed_out), default=0.0)
+    if seconds > MOST_SUITE_SECONDS:
         yield (
-            f"With the solution the suite takes {runs['fixed'].seconds:.1f} s, more than "
-            f"{MOST_SUITE_SECONDS:g} s: make its waits shorter."
+            f"With the solution the suite takes {seconds:.1f} s, more than {MOST_SUITE_SECONDS:g} s: "
+            "make its waits shorter."
         )
-    for variant, run in runs.items():
-        if run.timed_out:
-            names = [test for test, outcome in run.outcomes.items() if outcome.outcome == "timed out"]
+    for version, of_version in runs.items():
+        hanging = next((run for run in of_version if run.timed_out), None)
+        if hanging is not None:
+            names = [test for test, outcome in hanging.outcomes.items() if outcome.outcome == "timed out"]
             where = names[0] if names else "something beside the tests"
-            yield f"The run hangs ({variant}: {where}): end every wait by a limit of its own."
-        if run.left:
-            yield f"The tests leave something running ({variant}: {', '.join(run.left[:3])}): end it in them."
+            yield f"The run hangs ({version}: {where}): end every wait by a limit of its own."
+        left = next((run.left for run in of_version if run.left), ())
+        if left:
+            yield f"The tests leave something running ({version}: {', '.join(left[:3])}): end it in them."
 
 
 def _messages(task: Task, run: SuiteRun) -> Iterator[str]:

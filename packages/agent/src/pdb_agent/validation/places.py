@@ -1,47 +1,45 @@
-"""Where the tests of a task run: a workspace with one variant of its files at a time."""
+"""Where the tests of a task run: a sandbox with one version of its files at a time."""
 
-import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from mcp_pdb.launcher import PlainLauncher
-
 from pdb_agent.patches import apply_patch
+from pdb_agent.sandbox import Backend, Sandbox, SandboxSpec
+from pdb_agent.sandboxes.opening import open_sandbox
 from pdb_agent.task import Task
 from pdb_agent.validation.suite import SuitePlace
 
 
-class PlainPlace:
-    """A temporary folder on this machine."""
+class Place:
+    """A sandbox whose workspace takes one version after the other."""
 
-    def __init__(self, place: SuitePlace) -> None:
-        self.suite = place
-        self._laid: set[str] = set()
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._laid: dict[str, bytes] = {}
+        self.suite = SuitePlace(
+            launcher=sandbox.launcher,
+            folder=str(sandbox.workspace),
+            python=sandbox.python,
+            environment=sandbox.environment,
+        )
 
     async def lay(self, files: Mapping[str, bytes]) -> None:
-        """Make the workspace hold exactly these files."""
-        folder = Path(self.suite.folder)
-        for path in self._laid - files.keys():
-            (folder / path).unlink(missing_ok=True)
-        for path, content in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(content)
-        self._laid = set(files)
+        """Make the workspace hold these files, and no other that was laid before."""
+        changed = {path: content for path, content in files.items() if self._laid.get(path) != content}
+        await self._sandbox.remove(sorted(self._laid.keys() - files.keys()))
+        await self._sandbox.put(changed)
+        self._laid = dict(files)
 
 
 @asynccontextmanager
-async def open_place(python: Path) -> AsyncIterator[PlainPlace]:
+async def open_place(python: Path, backend: Backend | None = None) -> AsyncGenerator[Place]:
     """A place with the given interpreter; leaving the block ends all that runs there."""
-    with tempfile.TemporaryDirectory(prefix="task-") as folder:
-        environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8"}
-        async with PlainLauncher() as launcher:
-            yield PlainPlace(
-                SuitePlace(launcher=launcher, folder=folder, python=str(python), environment=environment)
-            )
+    async with open_sandbox(SandboxSpec(python=python), backend) as sandbox:
+        yield Place(sandbox)
 
 
-def variants(task: Task) -> dict[str, dict[str, bytes]]:
+def versions_of_files(task: Task) -> dict[str, dict[str, bytes]]:
     """The files of each version of a task with all its tests: ``buggy``, ``fixed`` and the decoys.
 
     Raises TaskError when a patch does not apply.

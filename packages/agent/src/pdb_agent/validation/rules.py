@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+FILES = "files"
 RULES = {
+    FILES: "The files are those of a task.",
     "V1": "Before the solution each fail_to_pass test fails by an assertion or a declared error, "
     "and each other visible test passes.",
     "V2": "After the solution all visible and hidden tests pass, none is skipped.",
@@ -18,7 +20,8 @@ RULES = {
     "V11": "A debugger sees different values before and after the solution at each witness, or the task says "
     "why a debugger is of no use.",
     "V12": "No source is nearly equal to one of a task in another split.",
-    "V13": "An untouched, emptied or hollowed workspace, and one without the failing test, is not solved.",
+    "V13": "The solution is graded as one; a workspace that is untouched, emptied, hollowed or lacks the "
+    "failing test is not.",
     "V14": "Every patch applies exactly, forward and in reverse.",
     "V15": "What a failing test prints fits into one observation.",
     "V16": "The licence is given and nothing in the task is anybody else's.",

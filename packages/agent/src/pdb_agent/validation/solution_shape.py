@@ -2,12 +2,13 @@
 
 import ast
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from pdb_agent.errors import TaskError
+from pdb_agent.grading.submission import is_editable
 from pdb_agent.patches import apply_patch, changed_line_count, changed_paths, reverse_patch
 from pdb_agent.reach import is_test_file, parse_module
 from pdb_agent.task import Patch, Task
-from pdb_agent.task_files import is_editable
 from pdb_agent.validation.rules import Complaint
 
 MOST_CHANGED_LINES = 30
@@ -38,17 +39,16 @@ def check_solution(task: Task) -> list[Complaint]:
 
 
 def _editable(task: Task) -> Iterator[str]:
-    matched = [path for path in task.workspace if is_editable(task, path)]
-    yield from (
-        f"editable matches the test file {path}: name sources only." for path in matched if is_test_file(path)
-    )
-    if not matched:
-        yield "editable matches no file of the workspace: correct its globs."
+    for path in filter(is_test_file, task.workspace):
+        if any(fnmatchcase(path, glob) for glob in task.editable):
+            yield f"editable matches the test file {path}: name sources only."
+    if not any(is_editable(path, task) for path in task.workspace):
+        yield "editable matches no source of the workspace: correct its globs."
 
 
 def _places(task: Task, patch: Patch) -> Iterator[str]:
     for path in changed_paths(patch):
-        if not is_editable(task, path):
+        if not is_editable(path, task):
             yield f"Patch {patch.name} changes {path}, which editable does not match: change sources only."
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Generator
 from typing import Any, TextIO
 
 import pytest
@@ -53,10 +54,12 @@ class Reporter:
         self.tell(start=nodeid)
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: "pytest.CallInfo[None]") -> Any:
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: "pytest.CallInfo[None]"
+    ) -> Generator[None, Any, None]:
         """Tell the outcome of a phase, unless it is a set-up or an end that went well."""
-        result = yield
-        report = result.get_result()
+        result: Any = yield
+        report: Any = result.get_result()
         if report.when == "call" or report.outcome != "passed":
             self.tell(
                 test=item.nodeid,
@@ -121,7 +124,7 @@ def children() -> "list[int]":
 def dead(pid: int) -> bool:
     """Whether a process has ended, buried or not."""
     try:
-        with open("/proc/%d/stat" % pid) as stat:
+        with open(f"/proc/{pid}/stat") as stat:
             return stat.read().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True

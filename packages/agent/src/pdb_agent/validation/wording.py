@@ -15,7 +15,8 @@ from pdb_agent.task import Task
 from pdb_agent.validation.rules import Complaint
 
 FORBIDDEN = frozenset(
-    "bug buggy fix wrong should hack todo fixme xxx race deadlock broken incorrect".split(),
+    {"bug", "buggy", "fix", "wrong", "should", "hack", "todo", "fixme", "xxx", "race", "deadlock", "broken"}
+    | {"incorrect"}
 )
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -66,8 +67,8 @@ def _changed_comments(task: Task) -> Iterator[str]:
                     (text for text in [*old, *new] if old.count(text) != new.count(text)), "one moved"
                 )
                 yield (
-                    f"The solution changes a comment or docstring of {path} ({changed.strip()[:60]!r}): make them "
-                    "equal in both versions."
+                    f"The solution changes a comment or docstring of {path} ({changed.strip()[:60]!r}): make "
+                    "them equal in both versions."
                 )
 
 

@@ -1,0 +1,64 @@
+"""V13: what does nothing for the defect is not graded as a solution; and which tier can grade the task."""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+from pdb_agent.grading.grader import grade
+from pdb_agent.grading.submission import is_editable
+from pdb_agent.grading.verdict import Tier, Verdict
+from pdb_agent.patches import apply_patch
+from pdb_agent.reach import parse_module
+from pdb_agent.sandbox import Backend
+from pdb_agent.task import Task
+from pdb_agent.validation.rules import Complaint
+
+
+async def check_grading(
+    task: Task, *, python: Path, backend: Backend | None
+) -> tuple[list[Complaint], Tier | None]:
+    """Complaints about verdicts, and the strongest tier that knows the solution for one."""
+    tier, verdict = await find_tier(task, python=python, backend=backend)
+    if tier is None:
+        text = f"The grader does not take the solution for one: {verdict.reason}"
+        return [Complaint(rule="V13", text=text)], None
+    complaints: list[Complaint] = []
+    for name, files in null_submissions(task).items():
+        verdict = await grade(task, files, python=python, backend=backend, tier=tier)
+        if verdict.solved:
+            text = f"The workspace is graded as solved when it is {name}: test what is missing then."
+            complaints.append(Complaint(rule="V13", text=text))
+    return complaints, tier
+
+
+async def find_tier(task: Task, *, python: Path, backend: Backend | None) -> tuple[Tier | None, Verdict]:
+    """The strongest tier by which the solution is solved, None for none, and the last verdict."""
+    fixed = apply_patch(task.solution, task.workspace)
+    verdict = await grade(task, fixed, python=python, backend=backend, tier=Tier.BOUNDARY)
+    if verdict.solved:
+        return Tier.BOUNDARY, verdict
+    verdict = await grade(task, fixed, python=python, backend=backend, tier=Tier.SAME_PROCESS)
+    return (Tier.SAME_PROCESS if verdict.solved else None), verdict
+
+
+def null_submissions(task: Task) -> dict[str, Mapping[str, bytes]]:
+    """Workspaces in which nobody has repaired anything, each under the words for its state."""
+    target = task.target.partition("::")[0]
+    editable = [path for path in task.workspace if is_editable(path, task) and path.endswith(".py")]
+    return {
+        "untouched": task.workspace,
+        "emptied": {**task.workspace, **dict.fromkeys(editable, b"")},
+        "hollowed": {**task.workspace, **{path: hollow(path, task.workspace[path]) for path in editable}},
+        "without the failing test": {
+            path: content for path, content in task.workspace.items() if path != target
+        },
+    }
+
+
+def hollow(path: str, content: bytes) -> bytes:
+    """A module whose functions do nothing."""
+    tree = parse_module(path, content)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()]
+    return ast.unparse(ast.fix_missing_locations(tree)).encode()
