@@ -11,12 +11,11 @@ from typing import TextIO
 import anyio
 from mcp.client.client import Client
 from mcp.types import TextContent
-from mcp_pdb.client import open_debugger
-from mcp_pdb.options import ServerOptions
 
 from pdb_agent.errors import AgentError
 from pdb_agent.patches import apply_patch
 from pdb_agent.sandbox import Backend, Sandbox, SandboxSpec
+from pdb_agent.sandboxes.debugging import open_debugger_in
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
 from pdb_agent.task import Preference, Task, Witness, WitnessStop
@@ -74,13 +73,11 @@ async def observe(
 
 async def observe_in(sandbox: Sandbox, witness: Witness, *, engine: str) -> Observation:
     """Like ``observe``, in a sandbox whose workspace is laid out."""
-    options = ServerOptions(python=sandbox.python)
-    async with open_debugger(launcher=sandbox.launcher, options=options) as client:
+    async with open_debugger_in(sandbox) as client:
         debugger = _Debugger(client)
         await debugger.call(
             "start_debugger",
             target=witness.target,
-            cwd=str(sandbox.workspace),
             engine=engine,
             on_failure="continue",
         )

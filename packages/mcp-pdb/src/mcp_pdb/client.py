@@ -23,10 +23,16 @@ async def open_debugger(
     """A connected MCP client; every session ends with the block.
 
     ``launcher`` says how debuggees start (inside a sandbox, for instance);
-    None starts them plainly.
+    None starts them plainly. What the block raises comes out as it is, in no group.
     """
+    failure: Exception | None = None
     async with Client(create_server(options, launcher=launcher)) as client:
-        yield client
+        try:
+            yield client
+        except Exception as error:  # noqa: BLE001 - raised again below
+            failure = error
+    if failure is not None:
+        raise failure
 
 
 def code_for_debuggees() -> tuple[Path, ...]:
