@@ -30,10 +30,6 @@ def test_doubled_quote_within_quotes():
     assert read('1,"Pipe 5"", steel",9.00') == [["1", 'Pipe 5", steel', "9.00"]]
 
 
-def test_quote_in_a_field_without_quotes():
-    assert read('1,Pipe 5",9.00') == [["1", 'Pipe 5"', "9.00"]]
-
-
 def test_blanks_around_fields():
     assert read('1, "a" , b ', Dialect(trims=True)) == [["1", "a", "b"]]
     assert read("1, a ,b") == [["1", " a ", "b"]]
