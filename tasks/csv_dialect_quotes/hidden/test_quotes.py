@@ -37,11 +37,8 @@ def test_other_quote_and_delimiter():
     assert transactions(text) == [{"payee": "O'Neill; Sons", "amount": "1"}]
 
 
-def test_single_quotes_without_quotes_around():
+def test_quotes_in_a_field_without_quotes_around():
     assert read('1,Pipe 5",9.00\n2,6" to 7",8.00') == [["1", 'Pipe 5"', "9.00"], ["2", '6" to 7"', "8.00"]]
-
-
-def test_doubled_quotes_without_quotes_around():
     assert read('a""b,1\nc ""d"",2\n') == [['a""b', "1"], ['c ""d""', "2"]]
 
 
