@@ -20,11 +20,11 @@ def test_every_service_has_its_own_timeout():
 
 
 def test_no_key_is_left_unread():
-    file = {"http.retries": "1", "worker.verbose": "yes", "mail.retries": "2", "bulk.retries": "9", "http.prot": "1"}
-    source = Source(file)
+    file = {"http.retries": "1", "worker.verbose": "yes", "http.prt": "1"}
+    source = Source(file, {"mail.retries": "2", "bulk.retries": "9"})
     for one in load(source).values():
         one.values()
-    assert source.unread() == ["http.prot"]
+    assert source.unread() == ["http.prt"]
 
 
 def test_a_section_does_not_listen_to_another_one():

@@ -33,7 +33,9 @@ class Bus:
         self, kind: type[Event], handler: Handler, *, priority: int = 50, accepts: Accepts | None = None
     ) -> Subscription:
         """Call the handler with the first such event only."""
-        return self._added(Subscription(self.topic(kind), handler, priority=priority, once=True, accepts=accepts))
+        return self._added(
+            Subscription(self.topic(kind), handler, priority=priority, once=True, accepts=accepts)
+        )
 
     def publish(self, event: Event) -> int:
         """Deliver the event before returning; answers how many handlers heard it."""
