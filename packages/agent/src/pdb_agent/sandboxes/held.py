@@ -61,6 +61,7 @@ class HeldSandbox:
         python: str,
         environment: Mapping[str, str],
         limits: Limits,
+        keeps_copy: bool = True,
     ) -> None:
         self._backend = backend
         self._started = started
@@ -68,7 +69,7 @@ class HeldSandbox:
         self._python = python
         self._environment = dict(environment)
         self._limits = limits
-        self._files = WorkspaceFiles(started.files, workspace)
+        self._files = WorkspaceFiles(started.files, workspace if keeps_copy else None)
         self._reaper = ReaperLauncher(started.control)
         self._launcher = InsideLauncher(self)
         self._busy = anyio.Event()

@@ -142,6 +142,39 @@ FORBIDDEN = (
 )
 """What is refused with EPERM, whatever the arguments."""
 
+SIGNALS = (
+    SystemCall("tkill", 200, 130),
+    SystemCall("tgkill", 234, 131),
+    SystemCall("rt_sigqueueinfo", 129, 138),
+    SystemCall("rt_tgsigqueueinfo", 297, 240),
+    SystemCall("pidfd_send_signal", 424, 424),
+)
+OF_OTHERS = (
+    # Names of processes and files that are the host's too, which Landlock does not govern.
+    SystemCall("setpriority", 141, 140),
+    SystemCall("ioprio_set", 251, 30),
+    SystemCall("chown", 92, None),
+    SystemCall("lchown", 94, None),
+    SystemCall("fchownat", 260, 54),
+    SystemCall("setxattr", 188, 5),
+    SystemCall("lsetxattr", 189, 6),
+    SystemCall("setxattrat", 463, 463),
+    SystemCall("removexattr", 197, 14),
+    SystemCall("lremovexattr", 198, 15),
+    SystemCall("removexattrat", 466, 466),
+)
+"""What a process that shares its user with the host could do to the host's processes and files."""
+MODES = (SystemCall("chmod", 90, None), SystemCall("fchmodat", 268, 53), SystemCall("fchmodat2", 452, 452))
+"""Pretended: copying a file sets its mode, and must not fail."""
+OF_ONESELF = (
+    SystemCall("prlimit64", 302, 261),
+    SystemCall("sched_setaffinity", 203, 122),
+    SystemCall("sched_setparam", 142, 118),
+    SystemCall("sched_setscheduler", 144, 119),
+    SystemCall("sched_setattr", 314, 274),
+)
+"""Allowed for the process itself, named by 0."""
+_KILL = SystemCall("kill", 62, 129)
 _CLONE = SystemCall("clone", 56, 220)
 _CLONE3 = SystemCall("clone3", 435, 435)
 _SOCKET = SystemCall("socket", 41, 198)
@@ -190,11 +223,6 @@ def program(*, families: Collection[int], machine: str = platform.machine()) -> 
     ``socket`` makes sockets of ``families`` only, and ``socketpair`` those of AF_UNIX.
     Raises SandboxError for a machine whose system call numbers are not known.
     """
-    if machine not in AUDIT_ARCHITECTURES:
-        raise SandboxError(
-            f"The system calls of {machine} are not known to the sandbox, only those of "
-            f"{' and '.join(AUDIT_ARCHITECTURES)}: use --sandbox container on this machine."
-        )
     code = _Assembler(machine)
     _check_architecture(code, machine)
     for call in FORBIDDEN:
@@ -210,7 +238,35 @@ def program(*, families: Collection[int], machine: str = platform.machine()) -> 
     return code.assemble()
 
 
+def shared_user_program(*, may_signal: bool, machine: str = platform.machine()) -> bytes:
+    """A further filter for programs whose user also has processes and files outside the sandbox.
+
+    Without ``may_signal`` a program may signal its own process group only. Raises SandboxError.
+    """
+    code = _Assembler(machine)
+    _check_architecture(code, machine)
+    for call in (*OF_OTHERS, *(() if may_signal else SIGNALS)):
+        code.jump_for(call, then="not permitted")
+    for call in MODES:
+        code.jump_for(call, then="pretended")
+    for call in (*OF_ONESELF, *(() if may_signal else (_KILL,))):
+        code.jump_for(call, then="oneself")
+    code.answer(ALLOW)
+    code.label("oneself")
+    code.load(_FIRST_ARGUMENT)
+    code.jump(_JUMP_IF_EQUAL, 0, then="allowed", otherwise="not permitted")
+    code.label("pretended")
+    code.answer(REFUSE | 0)
+    _give_verdicts(code)
+    return code.assemble()
+
+
 def _check_architecture(code: _Assembler, machine: str) -> None:
+    if machine not in AUDIT_ARCHITECTURES:
+        raise SandboxError(
+            f"The system calls of {machine} are not known to the sandbox, only those of "
+            f"{' and '.join(AUDIT_ARCHITECTURES)}: use --sandbox container on this machine."
+        )
     code.load(_ARCHITECTURE)
     code.jump(_JUMP_IF_EQUAL, AUDIT_ARCHITECTURES[machine], then="known architecture")
     code.answer(KILL_PROCESS)

@@ -23,10 +23,11 @@ class WorkspaceFiles:
     """Files of one sandbox, read and written through the agent inside it.
 
     One request at a time; a reply that breaks the protocol ends the sandbox,
-    for then the agent is not ours any more.
+    for then the agent is not ours any more. ``copy`` is None where the workspace is
+    itself a folder of the host, in which code inside can make no link.
     """
 
-    def __init__(self, connection: socket.socket, copy: Path) -> None:
+    def __init__(self, connection: socket.socket, copy: Path | None) -> None:
         connection.setblocking(False)
         self._connection = connection
         self._lock = anyio.Lock()
@@ -71,7 +72,7 @@ class WorkspaceFiles:
             check_path(path)
         await self._ask("remove", paths)
         for path in paths:
-            (self._copy / path).unlink(missing_ok=True)
+            self._delete_copy(path)
 
     async def listing(self) -> dict[str, tuple[int, int, int]]:
         """Size, modification time in ns and inode of every plain file, by path."""
@@ -82,14 +83,16 @@ class WorkspaceFiles:
 
     async def renew_copy(self) -> None:
         """Make the host's copy equal to what is inside now."""
+        if self._copy is None:
+            return
         listing = await self.listing()
         changed = [path for path, state in listing.items() if self._known.get(path) != state]
         for path in self._known.keys() - listing.keys():
-            (self._copy / path).unlink(missing_ok=True)
+            self._delete_copy(path)
         contents = await self.get(changed, COPY_LIMIT_BYTES) if changed else {}
         for path, content in contents.items():
             if content is None:
-                (self._copy / path).unlink(missing_ok=True)
+                self._delete_copy(path)
             else:
                 self._write_copy(path, content)
         self._known = listing
@@ -100,7 +103,13 @@ class WorkspaceFiles:
             anyio.notify_closing(self._connection)
             self._connection.close()
 
+    def _delete_copy(self, path: str) -> None:
+        if self._copy is not None:
+            (self._copy / path).unlink(missing_ok=True)
+
     def _write_copy(self, path: str, content: bytes) -> None:
+        if self._copy is None:
+            return
         target = self._copy / path
         for folder in (*reversed(target.relative_to(self._copy).parents),):
             place = self._copy / folder

@@ -20,8 +20,11 @@ from pathlib import Path
 
 HOST_PLACE = Path("/var/tmp")
 KEY_NAME = "id_ed25519"
+KEY_MODE = 0o644
+"""Open, so that nothing but the sandbox protects it."""
+VICTIM_FILES = 77
 ACCOUNTS = Path("/etc/passwd")
-_VICTIM = ("/bin/sh", "-c", "echo; read line")
+_VICTIM = ("/bin/sh", "-c", f"ulimit -n {VICTIM_FILES}; echo; read line")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,17 @@ class Scene:
             return ""
         return status.rpartition(")")[2].split()[0]
 
+    def key_is_untouched(self) -> bool:
+        """True while the key has its mode and content."""
+        return self.key.stat().st_mode & 0o777 == KEY_MODE and self.key.read_text("utf-8") == self.secret
+
+    def victim_limit(self) -> int:
+        """How many files the victim may open; 0 when it is gone."""
+        if not self.victim_state():
+            return 0
+        limits = Path(f"/proc/{self.victim.pid}/limits").read_text(encoding="utf-8")
+        return int(limits.partition("Max open files")[2].split()[0])
+
     def accounts_digest(self) -> str:
         """What the host's list of accounts hashes to."""
         return hashlib.sha256(ACCOUNTS.read_bytes()).hexdigest()
@@ -101,10 +115,9 @@ def set_scene(uid: int) -> Generator[Scene]:
         home.mkdir()
         key = home / KEY_NAME
         key.write_text(secret, encoding="utf-8")
+        key.chmod(KEY_MODE)
         if os.geteuid() == 0:
-            os.chown(home, uid, uid)
             os.chown(key, uid, uid)
-        key.chmod(0o600)
         yield Scene(
             folder=folder,
             key=key,

@@ -98,6 +98,13 @@ EXHAUSTING = (
         judge=judging.refused,
     ),
     Attack(
+        name="memory_of_sockets",
+        module="exhausting",
+        title="4 × the memory, in the buffers of sockets",
+        judge=judging.bounded("mb", "MB", _memory),
+        settings={"attempt_mb": ATTEMPT_MB},
+    ),
+    Attack(
         name="fill_workspace",
         module="exhausting",
         title="4 × the disk, in the workspace",
@@ -212,6 +219,12 @@ REACHING = (
         fetches=("hard_link.py",),
     ),
     Attack(
+        name="change_mode",
+        module="reaching",
+        title="changes the mode of the host's files",
+        judge=judging.key_untouched,
+    ),
+    Attack(
         name="leave_in_tmp",
         module="reaching",
         title="leaves a file in the host's /tmp",
@@ -236,6 +249,12 @@ SIGNALLING = (
         name="trace_host",
         module="reaching",
         title="traces a process of the host",
+        judge=judging.victim_untouched,
+    ),
+    Attack(
+        name="limit_host",
+        module="reaching",
+        title="takes a limit from a process of the host",
         judge=judging.victim_untouched,
     ),
     Attack(

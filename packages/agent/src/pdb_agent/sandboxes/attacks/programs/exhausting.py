@@ -6,6 +6,7 @@ import mmap
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -15,6 +16,7 @@ from .reporting import MEBIBYTE, ON_X86, Settings, attempt_each, reason, report,
 
 SHMGET, MEMFD_CREATE = (29, 319) if ON_X86 else (194, 279)
 LONG_SECONDS = 20
+SENDERS = 8
 
 
 def nothing(settings: Settings) -> None:
@@ -101,6 +103,38 @@ def memory_of_nobody(settings: Settings) -> None:
     )
 
 
+def memory_of_sockets(settings: Settings) -> None:
+    """Bytes that were sent and never received: kernel memory, which no process's size shows."""
+    reader, writer = os.pipe()
+    share = settings["attempt_mb"] * MEBIBYTE // SENDERS
+    for _ in range(SENDERS):
+        if os.fork() == 0:
+            _fill_sockets(writer, share)
+            time.sleep(LONG_SECONDS)
+            os._exit(0)
+    bytes_held = sum(int.from_bytes(os.read(reader, 8), "big") for _ in range(SENDERS))
+    report(mb=bytes_held // MEBIBYTE, stopped_by="the end of its descriptors")
+
+
+def _fill_sockets(told: int, share_bytes: int) -> None:
+    held: list[socket.socket] = []
+    sent = 0
+    block = b"x" * 65536
+    try:
+        while sent < share_bytes:
+            pair = socket.socketpair()
+            held += pair
+            for end in pair:
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MEBIBYTE)
+                end.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        sent += end.send(block)
+    except OSError:
+        pass  # it has as many descriptors as it may
+    os.write(told, sent.to_bytes(8, "big"))
+
+
 def _take_memory(attempt_mb: int) -> None:
     blocks: list[bytearray] = []
     try:
@@ -165,6 +199,8 @@ def inode_flood(settings: Settings) -> None:
         while made < settings["attempts"]:
             os.close(os.open(f"flood/{made}", os.O_CREAT | os.O_WRONLY))
             made += 1
+            if made % 1000 == 0:
+                report(count=made)
     except OSError as error:
         stopped_by = reason(error)
     report(count=made, stopped_by=stopped_by)

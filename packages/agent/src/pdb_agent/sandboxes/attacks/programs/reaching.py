@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import resource
 import signal
 import socket
 import sys
@@ -145,6 +146,10 @@ def hard_link(settings: Settings) -> None:
     attempt_each((("hard link", lambda: os.link(settings["key"], "hard_link.py")),))
 
 
+def change_mode(settings: Settings) -> None:
+    attempt_each((("chmod", lambda: os.chmod(settings["key"], 0o777)),))
+
+
 def leave_in_tmp(settings: Settings) -> None:
     path = f"{settings['temporary']}/{settings['marker']}"
     attempt_each(((path, lambda: _open_and_close(path, os.O_CREAT | os.O_WRONLY)),))
@@ -169,6 +174,11 @@ def trace_host(settings: Settings) -> None:
             ("mem", lambda: _open_and_close(f"/proc/{victim}/mem", os.O_RDWR)),
         )
     )
+
+
+def limit_host(settings: Settings) -> None:
+    limits = (16, 16)
+    attempt_each((("prlimit", lambda: resource.prlimit(settings["victim"], resource.RLIMIT_NOFILE, limits)),))
 
 
 def kill_agent(settings: Settings) -> None:
