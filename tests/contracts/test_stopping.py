@@ -247,6 +247,22 @@ async def test_a_test_stops_at_its_own_first_line(launch):
         assert "1 passed" in " ".join(end.summary)
 
 
+async def test_a_step_that_ends_in_a_failed_assertion_tells_no_return_value_of_the_runner(launch):
+    source = """
+        def total(prices):
+            result = sum(prices)
+            return result
+
+        def test_total():
+            assert total([1, 2]) == 4
+    """
+    async with launch(source, kind="pytest") as program:
+        await program.break_at("test_program.py~return result")
+        await program.begin()
+        stop = await program.move("over")
+        assert (stop.reason, stop.returned) == ("post_mortem", None)
+
+
 async def test_a_unittest_stops_at_its_own_first_line_and_at_its_failure(launch):
     source = """
         import unittest

@@ -190,7 +190,7 @@ class Agent(FrameMemory):
         flush_output()
         report = dict(stopped.report(), logs=self.take_logs(), **why)
         returned = self.steps.returned(thread.ident)
-        if returned is not None:
+        if alive and returned is not None:
             report["returned"] = returned_text(self.tracer.qualname(returned[0]), returned[1])
         self.tracer.count(stopped.top.f_code)
         return report
