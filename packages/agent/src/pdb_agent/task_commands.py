@@ -189,7 +189,8 @@ def _main(command: str, ids: Sequence[str]) -> int:
         case "check":
             return anyio.run(check_tasks, folders, sys.stdout)
         case _:
-            return anyio.run(validate_tasks, folders, sys.stdout, sys.stderr, ValidateOptions())
+            options = ValidateOptions(depth=QUICK if command == "quick" else FULL)
+            return anyio.run(validate_tasks, folders, sys.stdout, sys.stderr, options)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
+from pdb_agent.errors import TaskError
 from pdb_agent.grading.grader import grade
 from pdb_agent.grading.submission import is_editable
 from pdb_agent.grading.verdict import Tier, Verdict
@@ -17,8 +18,11 @@ from pdb_agent.validation.rules import Complaint
 async def check_grading(
     task: Task, *, python: Path, backend: Backend | None
 ) -> tuple[list[Complaint], Tier | None]:
-    """Complaints about verdicts, and the strongest tier that knows the solution for one."""
-    tier, verdict = await find_tier(task, python=python, backend=backend)
+    """Complaints about verdicts, and the strongest tier that takes the solution for one."""
+    try:
+        tier, verdict = await find_tier(task, python=python, backend=backend)
+    except TaskError as error:
+        return [Complaint(rule="V13", text=str(error))], None
     if tier is None:
         text = f"The grader does not take the solution for one: {verdict.reason}"
         return [Complaint(rule="V13", text=text)], None

@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 FILES = "files"
+MACHINE = "machine"
+"""Stands for no rule: the task could not be checked for a reason that is not its own."""
 RULES = {
     FILES: "The files are those of a task.",
+    MACHINE: "This machine can check the task.",
     "V1": "Before the solution each fail_to_pass test fails by an assertion or a declared error, "
     "and each other visible test passes.",
     "V2": "After the solution all visible and hidden tests pass, none is skipped.",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from pdb_agent.errors import TaskError
+from pdb_agent.errors import AgentError, TaskError
 from pdb_agent.grading.verdict import Tier
 from pdb_agent.sandbox import Backend
 from pdb_agent.task import Task
@@ -20,7 +20,7 @@ from pdb_agent.validation.measures import check_measures
 from pdb_agent.validation.null_attacks import check_grading
 from pdb_agent.validation.originality import check_distance, check_licence
 from pdb_agent.validation.outcomes import check_outcomes
-from pdb_agent.validation.rules import FILES, Complaint
+from pdb_agent.validation.rules import FILES, MACHINE, Complaint
 from pdb_agent.validation.solution_shape import check_patches, check_solution
 from pdb_agent.validation.stamp import RULES_VERSION, VALID, Stamp
 from pdb_agent.validation.suite import SuiteRun
@@ -62,16 +62,18 @@ async def validate_folder(
 ) -> TaskReport:
     """Check the task in a folder; ``others`` are those whose sources must differ from its own.
 
-    Raises SandboxError and GradingError for failures that are not the task's.
+    Failures that are not the task's are a complaint of the rule ``MACHINE``, so that one of them does
+    not end the checks of all.
     """
     began = time.monotonic()
     try:
         task = load_task(folder)
         findings = await _examine(task, others, bench, depth)
-    except TaskError as error:
+    except AgentError as error:
+        rule = FILES if isinstance(error, TaskError) else MACHINE
         return TaskReport(
             id=folder.name,
-            complaints=(Complaint(rule=FILES, text=str(error)),),
+            complaints=(Complaint(rule=rule, text=str(error)),),
             seconds=time.monotonic() - began,
             runs={},
         )
