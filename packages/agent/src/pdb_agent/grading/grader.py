@@ -12,6 +12,7 @@ from pdb_agent.errors import GradingError, NoSandboxError, SandboxEndedError, Sa
 from pdb_agent.grading.submission import Submission, is_editable, select
 from pdb_agent.grading.suite import HIDDEN, Suite, is_test_file, suite_of, tally
 from pdb_agent.grading.tier_a import run_same_process
+from pdb_agent.grading.tier_b import run_across_boundary
 from pdb_agent.grading.tier_run import TierRun
 from pdb_agent.grading.verdict import GroupResult, TamperKind, Tier, Verdict
 from pdb_agent.sandbox import Backend
@@ -63,9 +64,7 @@ async def _believed_run(
     run: TierRun | None = None
     for _ in range(_ATTEMPTS):
         try:
-            run = await run_same_process(
-                suite, sources, python=python, backend=backend, suite_seconds=task.limits.suite_seconds
-            )
+            run = await _run(task, suite, sources, python, backend, tier)
         except NoSandboxError:
             raise
         except SandboxEndedError as error:
@@ -76,6 +75,25 @@ async def _believed_run(
     if run is None:
         raise GradingError(f"No verdict on {task.id}: {ended}") from ended
     return run
+
+
+async def _run(
+    task: Task, suite: Suite, sources: Mapping[str, bytes], python: Path, backend: Backend | None, tier: Tier
+) -> TierRun:
+    match tier:
+        case Tier.SAME_PROCESS:
+            return await run_same_process(
+                suite, sources, python=python, backend=backend, suite_seconds=task.limits.suite_seconds
+            )
+        case Tier.BOUNDARY:
+            return await run_across_boundary(
+                suite,
+                sources,
+                python=python,
+                backend=backend,
+                suite_seconds=task.limits.suite_seconds,
+                call_seconds=task.limits.test_seconds,
+            )
 
 
 def _rejected(taken: Submission, suite: Suite, tier: Tier, seconds: float) -> Verdict:

@@ -18,7 +18,6 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Generator
-from pathlib import Path
 from typing import Any
 
 KEY_BYTES = 64
@@ -29,51 +28,20 @@ def main(channel_descriptor: int, scripts: str, tests: str, sources: str, files:
     channel = socket.socket(fileno=channel_descriptor)
     channel.set_inheritable(False)
     sign = _signer(channel)
-    silence()
     sys.path.insert(0, scripts)
+    pytest_run = importlib.import_module("pdb_agent.grading.pytest_run")
+    pytest_run.silence()
     try:
         import pytest
     except ImportError as error:
         sign({"failed": f"{type(error).__name__}: {error}"})
         os._exit(1)
-    importlib.import_module("differing")  # by this name the test modules import it
+    importlib.import_module("pdb_agent.grading.differing")  # the test modules import it
     sys.path.remove(scripts)
     sys.path.append(sources)
     sign({"started": pytest.__version__})
-    pytest.main(pytest_arguments(tests, files), plugins=[_reporter(sign, pytest)])
+    pytest.main(pytest_run.pytest_arguments(tests, files), plugins=[_reporter(sign, pytest)])
     os._exit(0)
-
-
-def silence() -> None:
-    """Send the standard streams nowhere: nobody reads them, and a full pipe would stop the run."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.close(null)
-
-
-def pytest_arguments(tests: str, files: list[str]) -> list[str]:
-    """A run that reads no configuration and loads no plugin but pytest's own."""
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
-    os.environ.pop("PYTEST_PLUGINS", None)
-    sys.argv[:] = ["pytest"]
-    absent = [
-        option for name in ("cacheprovider", "junitxml", "faulthandler") for option in ("-p", f"no:{name}")
-    ]
-    return [
-        "-q",
-        "--noconftest",
-        "--assert=plain",
-        "--tb=no",
-        "--import-mode=importlib",
-        "-c",
-        str(Path(tests) / "pytest.ini"),
-        "--rootdir",
-        tests,
-        *absent,
-        *(str(Path(tests) / file) for file in files),
-    ]
 
 
 def _signer(channel: socket.socket) -> Callable[[dict[str, Any]], None]:

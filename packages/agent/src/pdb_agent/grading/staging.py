@@ -21,7 +21,7 @@ def staged(scripts: tuple[str, ...], tests: Mapping[str, bytes] | None = None) -
         folder = Path(name)
         for script in scripts:
             source = Path(__file__).with_name(script).read_bytes()
-            _write(folder / SCRIPTS_FOLDER / script, source)
+            _write(staged_script(folder, script), source)
         for path, content in (tests or {}).items():
             _write(folder / TESTS_FOLDER / path, content)
         if tests is not None:
@@ -29,6 +29,11 @@ def staged(scripts: tuple[str, ...], tests: Mapping[str, bytes] | None = None) -
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         yield folder
+
+
+def staged_script(folder: Path, script: str) -> Path:
+    """Where a script lies: below the scripts folder as in this package, so that imports are the same."""
+    return folder / SCRIPTS_FOLDER / "pdb_agent" / "grading" / script
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -15,7 +15,7 @@ from mcp_pdb.launcher import LaunchSpec
 
 from pdb_agent.errors import GradingError
 from pdb_agent.grading.signed_records import SignedReport, read_signed
-from pdb_agent.grading.staging import SCRIPTS_FOLDER, TESTS_FOLDER, staged
+from pdb_agent.grading.staging import SCRIPTS_FOLDER, TESTS_FOLDER, staged, staged_script
 from pdb_agent.grading.suite import PhaseRecord, Suite, passed_tests, without_parameters
 from pdb_agent.grading.tier_run import TierRun
 from pdb_agent.grading.twins import TwinnedSuite, twin_suite
@@ -25,6 +25,7 @@ from pdb_agent.sandbox import Backend, SandboxSpec
 from pdb_agent.sandboxes.opening import open_sandbox
 
 SCRIPT = "signed_tests.py"
+SCRIPTS = (SCRIPT, "pytest_run.py", "differing.py")
 START_SECONDS = 20.0
 _SEED_BITS = 64
 
@@ -41,7 +42,7 @@ async def run_same_process(
     twinned = twin_suite(suite, secrets.randbits(_SEED_BITS))
     tests = {**suite.data, **{path: text.encode() for path, text in twinned.modules.items()}}
     key = secrets.token_hex(32).encode()
-    with staged((SCRIPT, "differing.py"), tests) as folder:
+    with staged(SCRIPTS, tests) as folder:
         spec = SandboxSpec(python=python, files=sources, readable=(folder,))
         async with open_sandbox(spec, backend) as sandbox:
             argv = _command(sandbox.python, folder, str(sandbox.workspace), sorted(twinned.modules))
@@ -72,7 +73,16 @@ async def run_same_process(
 
 def _command(python: str, folder: Path, sources: str, files: Sequence[str]) -> tuple[str, ...]:
     scripts, tests = folder / SCRIPTS_FOLDER, folder / TESTS_FOLDER
-    return (python, "-I", str(scripts / SCRIPT), "{channel}", str(scripts), str(tests), sources, *files)
+    return (
+        python,
+        "-I",
+        str(staged_script(folder, SCRIPT)),
+        "{channel}",
+        str(scripts),
+        str(tests),
+        sources,
+        *files,
+    )
 
 
 def _judge(report: SignedReport, watched: Watched, twinned: TwinnedSuite) -> TierRun:

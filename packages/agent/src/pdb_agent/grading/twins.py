@@ -106,7 +106,7 @@ class _ModuleWriter:
             ast.alias("differing", self._names.differing),
             ast.alias("NeverRaised", self._names.never_raised),
         ]
-        return [ast.ImportFrom("differing", aliases, 0)]
+        return [ast.ImportFrom("pdb_agent.grading.differing", aliases, 0)]
 
     def _fresh(self, prefix: str) -> str:
         return f"{prefix}{self._source.getrandbits(_NAME_BITS):012x}"

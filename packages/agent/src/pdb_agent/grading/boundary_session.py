@@ -1,0 +1,162 @@
+"""The tests' side of a run across the boundary: the program's packages, and pytest with a reporter.
+
+Stand-alone: standard library and pytest only, Python 3.10 and later.
+"""
+
+import gc
+import importlib.abc
+import importlib.machinery
+import socket
+import sys
+import types
+import weakref
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdb_agent.grading.boundary_exports import Exports
+from pdb_agent.grading.boundary_line import Line
+from pdb_agent.grading.boundary_proxies import Gate, Proxy
+from pdb_agent.grading.boundary_wire import Wire
+from pdb_agent.grading.pytest_run import pytest_arguments
+
+Report = Callable[[dict[str, Any]], None]
+_OPEN_NAMES = frozenset({"__version__", "__all__", "__doc__"})
+
+
+def prepared(
+    channel: socket.socket, report: Report, tests: str, roots: str, call_seconds: str, *files: str
+) -> Callable[[], None]:
+    """Meet the candidate's process and return what runs the tests. Raises when it does not answer."""
+    served = frozenset(roots.split(","))
+
+    def is_served(name: str) -> bool:
+        return name.partition(".")[0] in served
+
+    gate = Gate(Exports(_tells_test_modules(Path(tests)), is_served), float(call_seconds))
+    gate.line = Line(Wire(channel), opens_even=True, handle=gate.handle_call)
+    gate.line.start()
+    gate.request("hello")
+    sys.meta_path.insert(0, _ProgramFinder(gate, is_served))
+    _share_memory_management(gate)
+    arguments = pytest_arguments(tests, list(files))
+
+    def run() -> None:
+        report({"started": pytest.__version__})
+        pytest.main(arguments, plugins=[_Reporter(report, gate)])
+
+    return run
+
+
+class _ProgramModule(types.ModuleType):
+    """A module of the candidate; its names are asked for whenever they are used."""
+
+    def __init__(self, name: str, gate: Gate) -> None:
+        super().__init__(name)
+        vars(self)["_boundary_gate"] = gate
+
+    def __getattr__(self, name: str) -> Any:
+        if (name.startswith("__") and name not in _OPEN_NAMES) or name.startswith(("pytest", "_pytest")):
+            raise AttributeError(name)
+        return vars(self)["_boundary_gate"].request("module_get", self.__name__, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__") or isinstance(value, types.ModuleType):
+            super().__setattr__(name, value)  # the import system's own notes
+        else:
+            vars(self)["_boundary_gate"].request("module_set", self.__name__, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        vars(self)["_boundary_gate"].request("module_del", self.__name__, name)
+
+
+class _ProgramFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the candidate's packages in its own process, and stands modules for them here."""
+
+    def __init__(self, gate: Gate, is_served: Callable[[str], bool]) -> None:
+        self._gate = gate
+        self._is_served = is_served
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not self._is_served(fullname):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _ProgramModule(spec.name, self._gate)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        try:
+            self._gate.request("import", module.__name__)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(str(error), name=module.__name__) from None
+        except SystemExit:
+            raise ImportError("The program ended itself while it was imported.") from None
+
+
+class _Reporter:
+    """A plugin that reports each phase of each test, and the end."""
+
+    def __init__(self, report: Report, gate: Gate) -> None:
+        self._report = report
+        self._gate = gate
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        outcome = yield
+        self._report(
+            {
+                "test": item.nodeid,
+                "when": call.when,
+                "outcome": outcome.outcome,
+                "expected_failure": hasattr(outcome, "wasxfail"),
+                "by_assertion": call.excinfo is not None and call.excinfo.errisinstance(AssertionError),
+            }
+        )
+        return outcome
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        self._report({"finish": int(exitstatus), "fault": self._gate.line.fault})
+
+    @pytest.fixture
+    def tmp_path(self, tmp_path: Path) -> Path:
+        """A folder at the same path on both sides; what one side writes there only that side sees."""
+        self._gate.request("make_folder", str(tmp_path))
+        return tmp_path
+
+
+def _tells_test_modules(tests: Path) -> Callable[[str], bool]:
+    def is_test_module(name: str) -> bool:
+        module = sys.modules.get(name)
+        if module is None or isinstance(module, _ProgramModule):
+            return False
+        path = getattr(module, "__file__", None)
+        return isinstance(path, str) and Path(path).is_relative_to(tests)
+
+    return is_test_module
+
+
+def _share_memory_management(gate: Gate) -> None:
+    """Let a test's ``gc.collect()`` collect, and its ``weakref.ref`` refer, where the objects are."""
+    collect_here, reference_here = gc.collect, weakref.ref
+
+    def collect(generation: int = 2) -> int:
+        found = collect_here(generation)
+        gate.request("collect")
+        return found
+
+    def reference(target: Any, callback: Any = None) -> Any:
+        if type(target) is not Proxy:
+            return reference_here(target, callback)
+        return (
+            gate.request("weakref", target) if callback is None else gate.request("weakref", target, callback)
+        )
+
+    gc.collect = collect
+    weakref.ref = reference  # type: ignore[assignment, misc]
