@@ -1,0 +1,94 @@
+"""Runs the tests of many folders in one pytest session, each folder with modules of its own.
+
+Stand-alone, stdlib and pytest only, started by path with the folder that holds
+them all, the seconds that a test may take and the file for the answer: how each
+test ended and what could not be collected, by pytest's ids.
+"""
+
+import importlib
+import json
+import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+
+_OPTIONS = (
+    "-q",
+    "--tb=no",
+    "--assert=plain",
+    "--import-mode=importlib",
+    "-p",
+    "no:cacheprovider",
+    "-c",
+    "/dev/null",
+)
+
+
+class Batch:
+    """Keeps the folders apart, ends a test that takes too long, and notes how each one ended."""
+
+    def __init__(self, root: Path, test_seconds: float) -> None:
+        self.outcomes: dict[str, str] = {}
+        self.problems: dict[str, str] = {}
+        self._root = root
+        self._test_seconds = test_seconds
+
+    def pytest_collectstart(self, collector: pytest.Collector) -> None:
+        """Let a test module import from its own folder, and nothing that another one imported."""
+        if isinstance(collector, pytest.Module):
+            folder = self._root / collector.path.relative_to(self._root).parts[0]
+            sys.path[:] = [str(folder), *(entry for entry in sys.path if not self._is_ours(entry))]
+            for name, module in list(sys.modules.items()):
+                if self._is_ours(_file(module)):
+                    del sys.modules[name]
+            importlib.invalidate_caches()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a module that cannot be imported."""
+        if report.failed:
+            self.problems[report.nodeid] = str(report.longrepr).strip().splitlines()[-1][:300]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        """Raise TimeoutError in a test that takes too long."""
+        signal.setitimer(signal.ITIMER_REAL, self._test_seconds)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how a test ended; what is no plain pass or failure of its call is told apart."""
+        if report.when == "call" or report.outcome != "passed":
+            is_plain = report.when == "call" and not hasattr(report, "wasxfail")
+            self.outcomes[report.nodeid] = (
+                report.outcome if is_plain else f"{report.outcome} in {report.when}"
+            )
+
+    def _is_ours(self, path: str) -> bool:
+        return bool(path) and Path(path).is_relative_to(self._root)
+
+
+def main(root: str, test_seconds: str, answer: str) -> None:
+    """Run everything below ``root``."""
+    signal.signal(signal.SIGALRM, _too_long)
+    batch = Batch(Path(root), float(test_seconds))
+    pytest.main([*_OPTIONS, f"--rootdir={root}", root], plugins=[batch])
+    found = {"outcomes": batch.outcomes, "problems": batch.problems}
+    Path(answer).write_text(json.dumps(found), "utf-8")
+
+
+def _too_long(number: int, frame: FrameType | None) -> Any:
+    raise TimeoutError("the test takes too long")
+
+
+def _file(module: ModuleType) -> str:
+    return getattr(module, "__file__", None) or ""
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
