@@ -91,16 +91,6 @@ def test_notice_after_one_that_was_withdrawn() -> None:
     assert board.picture()[1:3] == ["+- Found-----------+", "|A red umbrella    |"]
 
 
-def test_notice_drawn_with_boxes_of_a_departed_train() -> None:
-    board = Board(width=12)
-    board.announce("A", "one two")
-    board.picture()
-    board.withdraw("A")
-    board.announce("B", "three")
-    board.announce("C", "four")
-    assert [line for line in board.picture() if line.startswith("|")] == ["|three     |", "|four      |"]
-
-
 def test_panel_holds_another_row_made_of_recycled_boxes() -> None:
     pool = Pool()
     renderer = Renderer(pool)

@@ -79,13 +79,6 @@ def test_boxes_of_a_departed_train_are_used_for_the_next() -> None:
     assert board.pool.made == 11
 
 
-def test_train_replaces_one_that_was_never_on_view() -> None:
-    board = Board()
-    board.show([LINDAU])
-    board.show([ROSENHEIM])
-    assert shown(board) == ["09:05 Rosenheim 3 ########"]
-
-
 def test_notice_is_framed_below_the_departures() -> None:
     board = Board(width=30)
     board.show([BREGENZ])
