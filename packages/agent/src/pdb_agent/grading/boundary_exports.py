@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pdb_agent.grading.boundary_errors import describe, standard_class
-from pdb_agent.grading.boundary_wire import WireError
+from pdb_agent.grading.boundary_wire import WireError, type_of
 
 SPECIALS = ("call", "enter", "exit", "iter", "next", "len")
 _FUNCTIONS = (
@@ -120,7 +120,7 @@ class Exports:
         return {"own": number, "function": [name, str(getattr(value, "__qualname__", name)), _doc(value)]}
 
     def _object_reference(self, value: Any) -> dict[str, Any]:
-        kind: type[Any] = type(value)
+        kind = type_of(value)
         is_open = self._is_test_module(kind.__module__) or kind.__module__ in _SYNCHRONISATION
         is_iterator = isinstance(value, Iterator) and kind.__module__ in ("builtins", "itertools")
         if isinstance(value, _REFUSED) or not (is_open or is_iterator):

@@ -5,8 +5,9 @@ Stand-alone: standard library only, Python 3.10 and later; both sides load it.
 A thread that calls has a *conversation*: its calls, and the calls that come
 back while it waits, are answered by one and the same thread at the other side.
 So locks, barriers and thread-local state behave as if there were no boundary.
-A frame is ``[conversation, kind, number, payload]`` with kind call, reply or
-end; a side opens conversations of its own parity only.
+A frame is ``[conversation, kind, number, payload]`` with kind open (whose
+payload names the thread), call, reply or end; a side opens conversations of its
+own parity only.
 """
 
 import queue
@@ -20,7 +21,7 @@ MAIN_CONVERSATION = 0
 _CONVERSATION_LIMIT = 256
 UNSAYABLE = {"unsayable": True}
 """The answer that stands for one too large to send."""
-_CALL, _REPLY, _END = "call", "reply", "end"
+_OPEN, _CALL, _REPLY, _END = "open", "call", "reply", "end"
 
 
 class LineDownError(Exception):
@@ -117,6 +118,8 @@ class Line:
                 conversation = _Conversation(self, number, is_ours=True)
                 self._inboxes[number] = conversation.inbox
             self._own.conversation = conversation
+            if number != MAIN_CONVERSATION:
+                self._send([number, _OPEN, 0, threading.current_thread().name])
         return conversation
 
     def _partner(self, number: int) -> _Conversation:
@@ -178,18 +181,21 @@ class Line:
             self.take_down("broken")
 
     def _dispatch(self, frame: Any) -> None:
-        conversation, kind, number, payload = frame
-        if type(conversation) is not int or type(number) is not int or kind not in (_CALL, _REPLY, _END):
-            raise WireError("no such frame")
-        inbox = self._inboxes.get(conversation)
-        if inbox is None and kind == _CALL and conversation % 2 != self._parity:
-            if len(self._inboxes) >= _CONVERSATION_LIMIT:
-                raise WireError("too many conversations")
-            partner = self._partner(conversation)
-            inbox = partner.inbox
-            threading.Thread(target=self._serve, args=(partner,), daemon=True).start()
-        if inbox is None:
-            if kind == _END:
-                return
-            raise WireError("no such conversation")
-        inbox.put((kind, number, payload))
+        match frame:
+            case [int(conversation), "open", _, str(name)]:
+                self._open(conversation, name)
+            case [int(conversation), "call" | "reply" | "end" as kind, int(number), payload]:
+                inbox = self._inboxes.get(conversation)
+                if inbox is not None:
+                    inbox.put((kind, number, payload))
+                elif kind != _END:
+                    raise WireError("no such conversation")
+            case _:
+                raise WireError("no such frame")
+
+    def _open(self, number: int, name: str) -> None:
+        is_theirs = number % 2 != self._parity and number not in self._inboxes
+        if not is_theirs or len(self._inboxes) >= _CONVERSATION_LIMIT:
+            raise WireError("no such conversation can be opened")
+        partner = self._partner(number)
+        threading.Thread(target=self._serve, args=(partner,), name=name, daemon=True).start()

@@ -36,9 +36,9 @@ class _Mirrored:
         handle = vars(type(self)).get("_boundary_handle")
         if handle is None:
             return
-        made = handle.gate.request("call", type(self), *arguments, **keywords)
+        made: BaseException = handle.gate.request("call", type(self), *arguments, **keywords)
         self.args = made.args
-        self.__dict__.update(vars(made))
+        vars(self).update(vars(made))
 
     def __str__(self) -> str:
         return super().__str__() if self._boundary_text is None else self._boundary_text
@@ -67,10 +67,9 @@ class Mirrors:
     def mirrored_error(self, description: Any, details: dict[str, Any], handle: Any) -> BaseException:
         """An exception with the program's arguments and text, made without running its constructor."""
         kind = self._class(description, 0)
-        arguments = details.get("args")
-        if not isinstance(arguments, list):
+        if type(details.get("args")) is not list:
             raise WireError("no such arguments")
-        error = _made(kind, arguments)
+        error = _made(kind, details["args"])
         vars(error)["_boundary_handle"] = handle
         if isinstance(details.get("text"), str):
             vars(error)["_boundary_text"] = details["text"]
@@ -81,17 +80,16 @@ class Mirrors:
         return error
 
     def _class(self, description: Any, depth: int) -> type[BaseException]:
-        if not isinstance(description, dict) or depth > _DEPTH_LIMIT:
-            raise WireError("no such class")
-        name = description.get("name")
-        if not isinstance(name, str):
-            raise WireError("no such class")
+        match description:
+            case {"name": str(name)} if depth <= _DEPTH_LIMIT:
+                pass
+            case _:
+                raise WireError("no such class")
         standard = standard_class(name)
         if standard is not None and (issubclass(standard, Exception) or standard is SystemExit):
             return standard
         if name not in self._classes:
-            bases = description.get("bases")
-            parents = [self._class(base, depth + 1) for base in bases] if isinstance(bases, list) else []
+            parents = [self._class(base, depth + 1) for base in description.get("bases", ())]
             self._classes[name] = _new_class(name, parents)
         return self._classes[name]
 

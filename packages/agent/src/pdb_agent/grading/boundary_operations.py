@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from pdb_agent.grading.boundary_wire import is_plain
+from pdb_agent.grading.boundary_wire import is_plain, type_of
 
 PLAIN_BASES = (int, float, str, bytes, tuple, list, dict, set, frozenset)
 ORDERINGS = ("lt", "le", "gt", "ge")
@@ -45,12 +45,40 @@ _PLAIN_READERS: dict[type[Any], Callable[[Any], Any]] = {
 }
 
 
+def _enter(manager: Any) -> Any:
+    return type_of(manager).__enter__(manager)
+
+
 def _import(name: str) -> None:
     importlib.import_module(name)
 
 
 def _leave(manager: Any, error: BaseException | None) -> bool:
-    return bool(type(manager).__exit__(manager, type(error) if error else None, error, None))
+    return bool(type_of(manager).__exit__(manager, type(error) if error else None, error, None))
+
+
+def _module_get(name: str, attribute: str) -> Any:
+    return getattr(importlib.import_module(name), attribute)
+
+
+def _module_set(name: str, attribute: str, value: Any) -> None:
+    setattr(importlib.import_module(name), attribute, value)
+
+
+def _module_del(name: str, attribute: str) -> None:
+    delattr(importlib.import_module(name), attribute)
+
+
+def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
+
+
+def _is_instance(kind: Any, instance: Any) -> bool:
+    return isinstance(instance, kind)
+
+
+def _is_subclass(parent: Any, kind: Any) -> bool:
+    return issubclass(kind, parent)
 
 
 def _make_folder(path: str) -> None:
@@ -67,10 +95,10 @@ def _binary_operations() -> dict[str, Callable[..., Any]]:
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "import": _import,
-    "module_get": lambda name, attribute: getattr(importlib.import_module(name), attribute),
-    "module_set": lambda name, attribute, value: setattr(importlib.import_module(name), attribute, value),
-    "module_del": lambda name, attribute: delattr(importlib.import_module(name), attribute),
-    "call": lambda function, *arguments, **keywords: function(*arguments, **keywords),
+    "module_get": _module_get,
+    "module_set": _module_set,
+    "module_del": _module_del,
+    "call": _call,
     "getattr": getattr,
     "setattr": setattr,
     "delattr": delattr,
@@ -90,10 +118,10 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "round": round,
     "reversed": reversed,
     "contains": operator.contains,
-    "enter": lambda manager: type(manager).__enter__(manager),
+    "enter": _enter,
     "exit": _leave,
-    "isinstance": lambda instance_of, instance: isinstance(instance, instance_of),
-    "issubclass": lambda parent, kind: issubclass(kind, parent),
+    "isinstance": _is_instance,
+    "issubclass": _is_subclass,
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "weakref": weakref.ref,

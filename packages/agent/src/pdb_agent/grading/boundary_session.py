@@ -144,7 +144,8 @@ def _tells_test_modules(tests: Path) -> Callable[[str], bool]:
 
 def _share_memory_management(gate: Gate) -> None:
     """Let a test's ``gc.collect()`` collect, and its ``weakref.ref`` refer, where the objects are."""
-    collect_here, reference_here = gc.collect, weakref.ref
+    collect_here = gc.collect
+    reference_here: Callable[[Any, Any], Any] = weakref.ref
 
     def collect(generation: int = 2) -> int:
         found = collect_here(generation)

@@ -79,7 +79,10 @@ class StandIns:
             return call_back(number, "exit", error)
 
         def special(name: str) -> Callable[..., Any]:
-            return lambda self, *arguments, **keywords: call_back(number, name, *arguments, **keywords)
+            def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+                return call_back(number, name, *arguments, **keywords)
+
+            return method
 
         methods = {f"__{name}__": special(name) for name in specials if name != "exit"}
         if "exit" in specials:

@@ -13,7 +13,7 @@ import json
 import socket
 import struct
 import threading
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -78,7 +78,7 @@ def encode(value: Any, refer: Refer, depth: int = 0) -> Any:
     """A value as JSON. Raises WireError for one nested too deeply, such as one that holds itself."""
     if depth > _DEPTH_LIMIT:
         raise WireError("the value is nested too deeply")
-    kind: type[Any] = type(value)
+    kind = type_of(value)
     if value is None or kind is bool or kind is str:
         return value
     if kind is list:
@@ -88,6 +88,8 @@ def encode(value: Any, refer: Refer, depth: int = 0) -> Any:
         return {_REFERENCE: refer(value)}
     if kind in _CONTAINERS:
         return {tag: [encode(item, refer, depth + 1) for item in _ENCODERS[tag](value)]}
+    if kind is defaultdict and value.default_factory not in _FACTORIES.values():
+        return {_REFERENCE: refer(value)}
     if (kind is datetime and not _has_simple_zone(value)) or (kind is time and value.tzinfo is not None):
         return {_REFERENCE: refer(value)}
     return {tag: _ENCODERS[tag](value)}
@@ -109,7 +111,7 @@ def decode(message: Any, resolve: Resolve) -> Any:
     if tag not in _DECODERS:
         raise WireError("no such kind of value")
     if tag in _CONTAINER_TAGS:
-        body = [decode(item, resolve) for item in body] if isinstance(body, list) else None
+        body = [decode(item, resolve) for item in _items(body)] if isinstance(body, list) else None
     try:
         return _DECODERS[tag](body)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError):
@@ -118,7 +120,12 @@ def decode(message: Any, resolve: Resolve) -> Any:
 
 def is_plain(value: Any) -> bool:
     """Whether the value's type is exactly one of those that travel by value."""
-    return value is None or type(value) in _PLAIN_TYPES
+    return value is None or type_of(value) in _PLAIN_TYPES
+
+
+def type_of(value: object) -> type[Any]:
+    """The type itself, whatever an object says of its class."""
+    return type(value)
 
 
 def _items(value: Any) -> Any:
@@ -168,6 +175,23 @@ def _text(value: Any) -> str:
     return value
 
 
+def _parts(value: Any) -> list[Any]:
+    return [part for pair in value.items() for part in pair]
+
+
+def _pairs(parts: list[Any]) -> list[tuple[Any, Any]]:
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _default_parts(value: defaultdict[Any, Any]) -> list[Any]:
+    factory = value.default_factory
+    return [None if factory is None else factory.__name__, *_parts(value)]
+
+
+_FACTORIES: dict[str | None, Any] = {
+    None: None,
+    **{kind.__name__: kind for kind in (int, float, str, list, dict, set)},
+}
 # Per tag: the exact type, value -> JSON (or, of a container, its items), JSON -> value.
 _PLAIN: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
     "int": (int, hex, _whole),
@@ -198,28 +222,25 @@ _PLAIN: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] 
     "tuple": (tuple, list, tuple),
     "set": (set, list, set),
     "frozenset": (frozenset, list, frozenset),
-    "dict": (dict, lambda v: [part for pair in v.items() for part in pair], lambda j: dict(_pairs(j))),
+    "dict": (dict, _parts, lambda j: dict(_pairs(j))),
     "OrderedDict": (
         OrderedDict,
-        lambda v: [part for pair in v.items() for part in pair],
+        _parts,
         lambda j: OrderedDict(_pairs(j)),
     ),
     "Counter": (
         Counter,
-        lambda v: [part for pair in v.items() for part in pair],
+        _parts,
         lambda j: Counter(dict(_pairs(j))),
     ),
+    "defaultdict": (defaultdict, _default_parts, lambda j: defaultdict(_FACTORIES[j[0]], _pairs(j[1:]))),
     "deque": (deque, lambda v: [v.maxlen, *v], lambda j: deque(j[1:], j[0])),
 }
 _CONTAINER_TAGS = frozenset(
-    {"tuple", "set", "frozenset", "dict", "OrderedDict", "Counter", "deque", "range", "slice"}
+    {"tuple", "set", "frozenset", "dict", "defaultdict", "OrderedDict", "Counter", "deque", "range", "slice"}
 )
 _TAGS: dict[type[Any], str] = {kind: tag for tag, (kind, _, _) in _PLAIN.items()}
 _ENCODERS = {tag: encoder for tag, (_, encoder, _) in _PLAIN.items()}
 _DECODERS = {tag: decoder for tag, (_, _, decoder) in _PLAIN.items()}
 _CONTAINERS = frozenset(kind for tag, (kind, _, _) in _PLAIN.items() if tag in _CONTAINER_TAGS)
 _PLAIN_TYPES = frozenset({bool, str, list, *_TAGS})
-
-
-def _pairs(parts: list[Any]) -> list[tuple[Any, Any]]:
-    return list(zip(parts[::2], parts[1::2], strict=True))

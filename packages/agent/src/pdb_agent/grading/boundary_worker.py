@@ -15,7 +15,7 @@ from pdb_agent.grading.boundary_errors import describe, standard_class
 from pdb_agent.grading.boundary_line import UNSAYABLE, Line
 from pdb_agent.grading.boundary_operations import OPERATIONS, PLAIN_BASES
 from pdb_agent.grading.boundary_stand_ins import StandIns
-from pdb_agent.grading.boundary_wire import Wire, WireError, decode, encode
+from pdb_agent.grading.boundary_wire import Wire, WireError, decode, encode, type_of
 
 PRINTED_LIMIT_CHARS = 65536
 _CAUSES_LIMIT = 4
@@ -158,7 +158,7 @@ class _Objects:
                 self._numbers[id(value)] = number
                 self._entries[number] = [value, 0]
             self._entries[number][1] += 1
-        kind: type[Any] = type(value)
+        kind = type_of(value)
         reference: dict[str, Any] = {"handle": number, "kind": f"{kind.__module__}.{kind.__qualname__}"}
         if isinstance(value, PLAIN_BASES):
             reference["plain"] = True

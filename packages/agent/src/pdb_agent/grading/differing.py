@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
-from typing import Any, Final, cast
+from typing import Any, Final
 
 _ATTEMPTS = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -43,12 +43,16 @@ def differing(value: Any, seed: int) -> Any:
 
 
 def _changed(value: Any, source: random.Random) -> Any:
-    change = _CHANGES.get(cast("type", type(value)))
+    change = _CHANGES.get(_type_of(value))
     if change is not None:
         return change(value, source)
     if isinstance(value, PurePath):
         return value / "x"
     return Unlike()
+
+
+def _type_of(value: object) -> type[Any]:
+    return type(value)
 
 
 def _number(value: Any, source: random.Random) -> Any:
@@ -110,7 +114,7 @@ def _date(value: Any, source: random.Random) -> Any:
     return value - _DAY if value.year == date.max.year else value + _DAY
 
 
-_CHANGES: dict[type, Callable[[Any, random.Random], Any]] = {
+_CHANGES: dict[type[Any], Callable[[Any, random.Random], Any]] = {
     type(None): lambda value, source: source.choice((0, False, "")),
     bool: lambda value, source: not value,
     int: _number,
