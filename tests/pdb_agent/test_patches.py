@@ -66,7 +66,7 @@ def test_files_can_be_made_and_deleted():
         ("-second", "-Second", "hunk @@ -1,3 +1,4 @@ a heading of a/one.py does not fit"),
         ("@@ -1,3 +1,4 @@", "@@ -2,3 +2,4 @@", "does not fit: make the patch again from the file as it is"),
         ("a/a/one.py\n+", "a/a/none.py\n+", "changes a/none.py, which is not there"),
-        ("@@ -1 +1 @@", "@@ -1 +1,2 @@", "line 18: a hunk that ends before its announced count of lines"),
+        ("@@ -1 +1 @@", "@@ -1 +1,2 @@", "line 17: a hunk that ends before its announced count of lines"),
         ("-1,3", "-1,2", "more lines than @@ -1,2 +1,4 @@ a heading announces"),
         ("+++ b/two.py", "+++ two.py", "line 12: not a line `+++ b/<path>`"),
     ],

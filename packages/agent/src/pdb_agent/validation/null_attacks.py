@@ -36,13 +36,16 @@ async def check_grading(
 
 
 async def find_tier(task: Task, *, python: Path, backend: Backend | None) -> tuple[Tier | None, Verdict]:
-    """The strongest tier by which the solution is solved, None for none, and the last verdict."""
+    """The strongest tier that takes the solution for one, and its verdict.
+
+    Tier A has to, for it grades what has no stamp; None with its verdict when it does not.
+    """
     fixed = apply_patch(task.solution, task.workspace)
-    verdict = await grade(task, fixed, python=python, backend=backend, tier=Tier.BOUNDARY)
-    if verdict.solved:
-        return Tier.BOUNDARY, verdict
-    verdict = await grade(task, fixed, python=python, backend=backend, tier=Tier.SAME_PROCESS)
-    return (Tier.SAME_PROCESS if verdict.solved else None), verdict
+    in_one = await grade(task, fixed, python=python, backend=backend, tier=Tier.SAME_PROCESS)
+    if not in_one.solved:
+        return None, in_one
+    across = await grade(task, fixed, python=python, backend=backend, tier=Tier.BOUNDARY)
+    return (Tier.BOUNDARY, across) if across.solved else (Tier.SAME_PROCESS, in_one)
 
 
 def null_submissions(task: Task) -> dict[str, Mapping[str, bytes]]:
