@@ -7,12 +7,8 @@ network at all, not even a loopback.
 """
 
 import json
-import os
-import random
 import shutil
-import stat
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,16 +16,16 @@ from pdb_agent.errors import SandboxError
 from pdb_agent.sandbox import Backend, SandboxSpec
 from pdb_agent.sandboxes import landlock_exec, seccomp
 from pdb_agent.sandboxes.held import HeldSandbox
+from pdb_agent.sandboxes.host_user import check_open, hand_over, limits_beside_others, ourselves, own_user
 from pdb_agent.sandboxes.interpreters import examine
 from pdb_agent.sandboxes.starting import (
     agent_code,
     environment_inside,
     make_workspace,
     needed_folders,
-    resource_limits,
     start,
 )
-from pdb_agent.sandboxes.user import SandboxUser, sandbox_user
+from pdb_agent.sandboxes.user import SandboxUser
 
 HOLDER_SCRIPT = Path(landlock_exec.__file__)
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
@@ -38,8 +34,6 @@ AGENT_DEPTH = 1
 NEEDED_VERSION = 3
 """Before it, files outside could be cut short."""
 SIGNALS_SINCE = landlock_exec.SCOPES_SINCE
-OWN_UIDS = range(61_400, 65_000)
-"""Users that root takes for sandboxes, one each: their processes are counted by user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +64,14 @@ def start_landlock(spec: SandboxSpec, *, abi_limit: int = 1000) -> HeldSandbox:
     ``abi_limit`` is for trying what an older kernel would do.
     """
     version = min(landlock_exec.abi_version(), abi_limit)
-    user = _own_user()
+    user = own_user()
     _check_version(version, user)
     interpreter = examine(spec.python)
     folders = needed_folders(spec, interpreter)
     if user.is_dropped:
-        _check_open(folders)
+        check_open(folders)
     workspace = make_workspace()
-    temporary = _hand_over(workspace, user)
+    temporary = hand_over(workspace, user)
     may_signal = user.is_dropped or version >= SIGNALS_SINCE
     program_filter = b"" if user.is_dropped else seccomp.shared_user_program(may_signal=may_signal)
 
@@ -89,7 +83,7 @@ def start_landlock(spec: SandboxSpec, *, abi_limit: int = 1000) -> HeldSandbox:
             workspace=str(workspace),
             temporary=str(temporary),
             readable=(*SYSTEM, *map(str, folders)),
-            limits=tuple(f"{name}={value}" for name, value in _limits(spec, user).items()),
+            limits=limits_beside_others(spec.limits, user),
             filter=seccomp.program(families=()).hex(),
             program_filter=program_filter.hex(),
             uid=user.uid if user.is_dropped else None,
@@ -99,7 +93,7 @@ def start_landlock(spec: SandboxSpec, *, abi_limit: int = 1000) -> HeldSandbox:
 
     try:
         # The holder keeps root's rights, if it has any: the agent gives them up, and cannot touch it.
-        started = start(command, user=_ourselves(), agent_depth=AGENT_DEPTH)
+        started = start(command, user=ourselves(), agent_depth=AGENT_DEPTH)
     except SandboxError:
         shutil.rmtree(workspace.parent, ignore_errors=True)
         raise
@@ -125,57 +119,3 @@ def _check_version(version: int, user: SandboxUser) -> None:
             f"This kernel's Landlock is version {version}, and before version {NEEDED_VERSION} (Linux 6.2) "
             "your own files could be cut short from inside: use a newer kernel, or be root in a container."
         )
-
-
-def _ourselves() -> SandboxUser:
-    return SandboxUser(uid=os.geteuid(), gid=os.getegid(), is_dropped=False)
-
-
-def _own_user() -> SandboxUser:
-    """Ourselves; for root a user that no process runs as."""
-    user = sandbox_user()
-    if not user.is_dropped:
-        return user
-    taken = {uid for uid, _ in _processes()}
-    free = [uid for uid in OWN_UIDS if uid not in taken]
-    uid = random.choice(free)
-    return SandboxUser(uid=uid, gid=uid, is_dropped=True)
-
-
-def _limits(spec: SandboxSpec, user: SandboxUser) -> dict[str, int]:
-    """The limits of each process; the number of processes is counted with all others of the user."""
-    limits = resource_limits(spec.limits)
-    if not user.is_dropped:
-        limits["RLIMIT_NPROC"] += sum(threads for uid, threads in _processes() if uid == user.uid)
-    return limits
-
-
-def _processes() -> Iterable[tuple[int, int]]:
-    """User and number of threads of every process."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                yield entry.stat().st_uid, sum(1 for _ in (entry / "task").iterdir())
-
-
-def _hand_over(workspace: Path, user: SandboxUser) -> Path:
-    """Give the workspace and a new temporary folder beside it to the sandbox's user."""
-    temporary = workspace.with_name("tmp")
-    temporary.mkdir()
-    if user.is_dropped:
-        workspace.parent.chmod(stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)
-        for folder in (workspace, temporary):
-            os.chown(folder, user.uid, user.gid)
-    return temporary
-
-
-def _check_open(folders: Iterable[Path]) -> None:
-    """Raise SandboxError unless a user without rights can read each folder."""
-    for folder in folders:
-        places = {folder, *folder.parents, *folder.resolve().parents}
-        closed = [place for place in places if not place.stat().st_mode & stat.S_IXOTH and place.is_dir()]
-        if closed:
-            raise SandboxError(
-                f"{folder} is needed inside the sandbox, but {min(closed)} is closed to other users, and "
-                "root gives its rights away: use a Python below /usr or /opt, or run as another user."
-            )
