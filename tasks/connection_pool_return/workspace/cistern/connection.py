@@ -67,6 +67,9 @@ class Connection:
         self.on_idle = on_idle
         self._archive = archive
 
+    def __repr__(self) -> str:
+        return f"<connection {self.number} for {self.user}>"
+
     def is_alive(self) -> bool:
         """Whether the archive still listens."""
         return self._archive.listens_to(self.number)
