@@ -120,6 +120,14 @@ def test_what_is_no_part_of_a_task_is_refused(folder):
         load_task(folder)
 
 
+@pytest.mark.parametrize("path", ["task.toml", ".git/HEAD"])
+def test_what_a_model_must_not_see_is_refused_in_the_workspace(folder, path):
+    (folder / "workspace" / path).parent.mkdir(exist_ok=True)
+    (folder / "workspace" / path).write_text("x")
+    with pytest.raises(TaskError, match="is not for a model to see: remove it"):
+        load_task(folder)
+
+
 def test_a_link_in_the_workspace_is_refused(folder):
     (folder / "workspace" / "link.py").symlink_to("/etc/passwd")
     with pytest.raises(TaskError, match=r"link\.py is a symbolic link"):

@@ -165,6 +165,14 @@ async def test_v6_refuses_a_suite_that_hangs_and_so_does_v2(sample, check):
     )
 
 
+async def test_v6_refuses_a_test_that_ends_its_process_and_so_does_v2(sample, check):
+    sample.edit(HIDDEN, "from shelf.orders", "import os\n\nfrom shelf.orders")
+    sample.append(HIDDEN, "\n\ndef test_process():\n    assert os._exit(0) == 1\n")
+    report = await check(sample)
+    assert {complaint.rule for complaint in report.complaints} == {"V2", "V6"}
+    assert "test_process is the end of the run" in report.complaints[0].text
+
+
 async def test_v7_refuses_a_file_written_into_the_workspace(sample, check):
     sample.edit(HIDDEN, "from shelf.orders", "from pathlib import Path\n\nfrom shelf.orders")
     sample.append(HIDDEN, '\n\ndef test_notes():\n    assert Path("notes").write_text("abc") == 3\n')

@@ -120,6 +120,7 @@ async def validate_tasks(
     async def validate(folder: Path) -> None:
         reports[folder.name] = await validate_folder(folder, others, bench, _depth(folder, options))
         _keep_stamp(folder, reports[folder.name])
+        tell(f"{folder.name}: {'valid' if reports[folder.name].is_valid else 'not valid'}")
 
     async with anyio.create_task_group() as task_group:
         for folder in folders:

@@ -120,6 +120,9 @@ def _workspace(folder: Path) -> Mapping[str, bytes]:
     files = _files_below(folder / "workspace")
     if not any(path.startswith("tests/") for path in files):
         raise TaskError(f"{folder / 'workspace'} holds no tests: write tests/test_*.py there.")
+    for path in files:
+        if path == "task.toml" or any(part.startswith(".") for part in path.split("/")):
+            raise TaskError(f"{folder / 'workspace' / path} is not for a model to see: remove it.")
     return files
 
 

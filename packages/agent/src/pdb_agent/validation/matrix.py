@@ -56,7 +56,7 @@ async def run_on_python(
     files_by_version = versions_of_files(task)
     async with open_place(path, backend) as place:
         for repeat in range(repeats):
-            tell(f"Python {name}, run {repeat + 1} of {repeats}")
+            tell(f"V1 to V7, V15: Python {name}, run {repeat + 1} of {repeats}")
             async with _load(place.suite, wanted=repeat == _LOADED_REPEAT):
                 for version, files in files_by_version.items():
                     cell = Cell(python=name, version=version, repeat=repeat)

@@ -95,6 +95,8 @@ def _endings(runs: Mapping[str, Sequence[SuiteRun]]) -> Iterator[str]:
             names = [test for test, outcome in hanging.outcomes.items() if outcome.outcome == "timed out"]
             where = names[0] if names else "something beside the tests"
             yield f"The run hangs ({version}: {where}): end every wait by a limit of its own."
+        if any(not run.finished and not run.timed_out for run in of_version):
+            yield f"The process ends before pytest does ({version}): end no process in a test."
         left = next((run.left for run in of_version if run.left), ())
         if left:
             yield f"The tests leave something running ({version}: {', '.join(left[:3])}): end it in them."

@@ -47,7 +47,9 @@ class Outcome:
     """What became of one test."""
 
     outcome: str
-    """passed, failed (in its body), error (before or after it), skipped, xfail or timed out."""
+    """passed, failed (in its body), error (before or after it), skipped, xfail, timed out, or the end
+    of the run, which is what a test is that ends its process.
+    """
     error: str = ""
     """The exception's type."""
     message: str = ""
@@ -70,6 +72,8 @@ class SuiteRun:
     """Modules that could not be collected, and why."""
     timed_out: bool
     """Ended from outside at a limit."""
+    finished: bool = True
+    """False when the process ended before pytest did, or at a limit."""
     seconds: float = 0.0
     """What pytest took, without the interpreter's start."""
     python: str = ""
@@ -156,8 +160,8 @@ class _Record:
             )
 
     def run(self, output: str) -> SuiteRun:
-        if self.begun is not None and not self.ended and self.begun not in self.outcomes:
-            self.outcomes[self.begun] = Outcome(outcome="timed out")
+        if self.begun is not None and self.begun not in self.outcomes:
+            self.outcomes[self.begun] = Outcome(outcome="the end of the run" if self.ended else "timed out")
         finish = self.finish or {}
         left = [f"thread {name}" for name in finish.get("threads", ())]
         if finish.get("processes"):
@@ -166,6 +170,7 @@ class _Record:
             outcomes=self.outcomes,
             uncollected=self.uncollected,
             timed_out=not self.ended,
+            finished=self.finish is not None,
             seconds=finish.get("seconds", 0.0),
             python=finish.get("python", ""),
             left=tuple(left),
