@@ -28,8 +28,8 @@ FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 """Sockets a program may make; its network namespace has nothing but a loopback of its own."""
 UID_INSIDE = 65534
 PASSWD = f"nobody:x:{UID_INSIDE}:{UID_INSIDE}:nobody:/tmp:/usr/sbin/nologin\n".encode()
-AGENT_DEPTH = 2
-"""bubblewrap, its init in the new pid namespace, the agent."""
+AGENT_DEPTH = 1
+"""bubblewrap, the agent: it is the init of the new pid namespace, so that nobody inside can signal it."""
 NEEDED_OPTIONS = ("--size", "--perms", "--disable-userns", "--unshare-user", "--seccomp", "--remount-ro")
 INSTALL = "install bubblewrap (apt install bubblewrap; dnf install bubblewrap; pacman -S bubblewrap)"
 _HELP_SECONDS = 10.0
@@ -100,6 +100,7 @@ def find_bubblewrap() -> str:
 
 def _namespaces() -> Iterator[str]:
     yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
+    yield "--as-pid-1"  # bubblewrap's own init could be written to from inside
     yield from ("--clearenv", "--cap-drop", "ALL", "--hostname", "sandbox")
     yield from ("--uid", str(UID_INSIDE), "--gid", str(UID_INSIDE))
 

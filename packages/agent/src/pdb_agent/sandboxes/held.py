@@ -24,6 +24,7 @@ from pdb_agent.sandboxes.process_tree import (
     resident_bytes,
     wait_for_end,
 )
+from pdb_agent.sandboxes.socket_memory import socket_bytes
 from pdb_agent.sandboxes.workspace_files import WorkspaceFiles
 
 START_SECONDS = 20.0
@@ -249,6 +250,7 @@ class HeldSandbox:
                 total += size
                 if depth >= self._started.agent_depth + PROGRAM_DEPTH:
                     programs.append((size, pid))
+            total += socket_bytes(pid for _, pid in programs)
             if total > self._limits.memory_bytes:
                 self._kills += 1
                 for _, pid in sorted(programs, reverse=True):

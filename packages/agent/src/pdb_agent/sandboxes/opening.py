@@ -7,7 +7,10 @@ import anyio
 
 from pdb_agent.sandbox import Backend, Sandbox, SandboxSpec
 from pdb_agent.sandboxes.bubblewrap import start_bubblewrap
+from pdb_agent.sandboxes.container import start_container
 from pdb_agent.sandboxes.held import HeldSandbox
+from pdb_agent.sandboxes.landlock import start_landlock
+from pdb_agent.sandboxes.unsafe_none import start_unsafe_none
 
 
 @asynccontextmanager
@@ -37,5 +40,9 @@ def _begin(spec: SandboxSpec, backend: Backend) -> HeldSandbox:
     match backend:
         case Backend.BUBBLEWRAP:
             return start_bubblewrap(spec)
-        case Backend.LANDLOCK | Backend.CONTAINER | Backend.UNSAFE_NONE:
-            raise NotImplementedError
+        case Backend.LANDLOCK:
+            return start_landlock(spec)
+        case Backend.CONTAINER:
+            return start_container(spec)
+        case Backend.UNSAFE_NONE:
+            return start_unsafe_none(spec)

@@ -34,7 +34,7 @@ TERMINAL_CONTROLS = (0x5412, 0x541C, 0x5423)
 """TIOCSTI (types into a terminal), TIOCLINUX (pastes into a console), TIOCSETD (loads a line discipline)."""
 
 _LOAD_WORD, _JUMP_IF_EQUAL, _JUMP_IF_AT_LEAST, _JUMP_IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
 """Offsets in struct seccomp_data; of an argument the low word is read, which is all these calls look at."""
 _INSTRUCTION = struct.Struct("=HBBI")
 _NEXT = "next instruction"
@@ -180,6 +180,9 @@ _CLONE3 = SystemCall("clone3", 435, 435)
 _SOCKET = SystemCall("socket", 41, 198)
 _SOCKETPAIR = SystemCall("socketpair", 53, 199)
 _IOCTL = SystemCall("ioctl", 16, 29)
+_SETSOCKOPT = SystemCall("setsockopt", 54, 208)
+_SOL_SOCKET, _BUFFER_OPTIONS = 1, (7, 8)
+"""SO_SNDBUF and SO_RCVBUF; a size is a wish, which the kernel does not always grant either."""
 
 
 class _Assembler:
@@ -232,6 +235,7 @@ def program(*, families: Collection[int], machine: str = platform.machine()) -> 
     code.jump_for(_SOCKET, then="socket")
     code.jump_for(_SOCKETPAIR, then="socketpair")
     code.jump_for(_IOCTL, then="ioctl")
+    code.jump_for(_SETSOCKOPT, then="setsockopt")
     code.answer(ALLOW)
     _judge_arguments(code, families)
     _give_verdicts(code)
@@ -255,8 +259,6 @@ def shared_user_program(*, may_signal: bool, machine: str = platform.machine()) 
     code.label("oneself")
     code.load(_FIRST_ARGUMENT)
     code.jump(_JUMP_IF_EQUAL, 0, then="allowed", otherwise="not permitted")
-    code.label("pretended")
-    code.answer(REFUSE | 0)
     _give_verdicts(code)
     return code.assemble()
 
@@ -291,11 +293,19 @@ def _judge_arguments(code: _Assembler, families: Collection[int]) -> None:
     for control in TERMINAL_CONTROLS:
         code.jump(_JUMP_IF_EQUAL, control, then="not permitted")
     code.answer(ALLOW)
+    code.label("setsockopt")
+    code.load(_SECOND_ARGUMENT)
+    code.jump(_JUMP_IF_EQUAL, _SOL_SOCKET, otherwise="allowed")
+    code.load(_THIRD_ARGUMENT)
+    for option in _BUFFER_OPTIONS:
+        code.jump(_JUMP_IF_EQUAL, option, then="pretended")
 
 
 def _give_verdicts(code: _Assembler) -> None:
     code.label("allowed")
     code.answer(ALLOW)
+    code.label("pretended")
+    code.answer(REFUSE | 0)
     code.label("not permitted")
     code.answer(REFUSE | errno.EPERM)
     # clone3 keeps its flags in memory, where no filter sees them: told that the call does not

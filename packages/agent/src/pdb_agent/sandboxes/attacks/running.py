@@ -5,8 +5,8 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,15 +51,16 @@ class Ground:
 
     opener: Opener
     python: Path
-    scene: Scene
+    uid: int
+    """The user on the host that programs inside have."""
     shares_pids: bool
     """The sandbox numbers its processes as the host does, and may name the host's."""
 
-    def settings(self, attack: Attack) -> dict[str, object]:
+    def settings(self, attack: Attack, scene: Scene) -> dict[str, object]:
         """What the attack's program is told."""
         spared = [os.getpid(), *_ancestors(os.getpid())] if self.shares_pids else []
         return {
-            **self.scene.settings(),
+            **scene.settings(),
             **attack.settings,
             "spare": spared,
             "may_signal_all": not self.shares_pids,
@@ -72,40 +73,41 @@ def attack_spec(python: Path, limits: Limits = ATTACK_LIMITS) -> SandboxSpec:
     return SandboxSpec(python=python, files=files, limits=limits)
 
 
-@asynccontextmanager
-async def prepare_ground(opener: Opener, python: Path) -> AsyncGenerator[Ground]:
-    """Set the scene in the rights that the sandbox's processes have. Raises SandboxError."""
+async def prepare_ground(opener: Opener, python: Path) -> Ground:
+    """Find out whose rights the sandbox's processes have. Raises SandboxError when there is none."""
     uid, shares_pids = await _survey(opener, python)
-    with set_scene(uid) as scene:
-        yield Ground(opener=opener, python=python, scene=scene, shares_pids=shares_pids)
+    return Ground(opener=opener, python=python, uid=uid, shares_pids=shares_pids)
 
 
 async def carry_out(attack: Attack, ground: Ground) -> Outcome:
     """Run one attack in a fresh sandbox and judge it. Raises SandboxError when none can be had."""
     began = time.monotonic()
     marker = f"pdb-agent-{attack.name}-{secrets.token_hex(8)}"
-    try:
-        async with ground.opener(attack_spec(ground.python, attack.limits)) as sandbox:
-            observed = await _observe(attack, ground, sandbox, marker)
-            await anyio.sleep(SURVIVAL_SECONDS)
-            survivors = marked(marker)
-            verdict = attack.judge(observed, ground.scene)
-        survivors |= marked(marker)
-    finally:
-        end_marked(marker)
-        ground.scene.clear(marker)
+    with set_scene(ground.uid) as scene:
+        try:
+            async with ground.opener(attack_spec(ground.python, attack.limits)) as sandbox:
+                observed = await _observe(attack, ground.settings(attack, scene), sandbox, scene, marker)
+                await anyio.sleep(SURVIVAL_SECONDS)
+                survivors = marked(marker)
+                verdict = attack.judge(observed, scene)
+            survivors |= marked(marker)
+        finally:
+            end_marked(marker)
+            scene.clear(marker)
     if survivors and isinstance(verdict, Stopped):
         verdict = NotStopped(evidence=f"{len(survivors)} processes lived on; {verdict.evidence}")
     return Outcome(attack=attack, verdict=verdict, survivors=len(survivors), seconds=time.monotonic() - began)
 
 
-async def _observe(attack: Attack, ground: Ground, sandbox: Sandbox, marker: str) -> Observed:
+async def _observe(
+    attack: Attack, settings: Mapping[str, object], sandbox: Sandbox, scene: Scene, marker: str
+) -> Observed:
     room = _room_for_files(sandbox.workspace)
     result: CommandResult | None = None
     ended_because: str | None = None
     is_hung = is_alive = False
     fetched: dict[str, bytes | None] = {}
-    argv = _argv(sandbox, attack.module, attack.name, marker, ground.settings(attack))
+    argv = _argv(sandbox, attack.module, attack.name, marker, settings)
     try:
         with anyio.fail_after(attack.timeout_seconds + PATIENCE_SECONDS):
             result = await sandbox.run(argv, timeout_seconds=attack.timeout_seconds)
@@ -126,7 +128,7 @@ async def _observe(attack: Attack, ground: Ground, sandbox: Sandbox, marker: str
         is_alive=is_alive,
         fetched=fetched,
         inodes_lost=room - _room_for_files(sandbox.workspace),
-        strays=tuple(ground.scene.strays(marker)),
+        strays=tuple(scene.strays(marker)),
     )
 
 
@@ -155,10 +157,10 @@ async def _survey(opener: Opener, python: Path) -> tuple[int, bool]:
 
 
 def _argv(
-    sandbox: Sandbox, module: str, name: str, marker: str, settings: dict[str, object]
+    sandbox: Sandbox, module: str, name: str, marker: str, settings: Mapping[str, object]
 ) -> Sequence[str]:
     start = (sandbox.python, "-E", "-s", "-S", "-B", "-m", f"programs.{module}")
-    return (*start, name, marker, json.dumps(settings))
+    return (*start, name, marker, json.dumps(dict(settings)))
 
 
 def _whose(pid: int) -> tuple[int, bool]:

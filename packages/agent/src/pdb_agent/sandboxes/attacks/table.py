@@ -105,6 +105,13 @@ EXHAUSTING = (
         settings={"attempt_mb": ATTEMPT_MB},
     ),
     Attack(
+        name="memory_of_connections",
+        module="exhausting",
+        title="4 × the memory, in the buffers of connections",
+        judge=judging.bounded("mb", "MB", _memory),
+        settings={"attempt_mb": ATTEMPT_MB},
+    ),
+    Attack(
         name="fill_workspace",
         module="exhausting",
         title="4 × the disk, in the workspace",

@@ -10,6 +10,7 @@ import socket
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .reporting import MEBIBYTE, ON_X86, Settings, attempt_each, reason, report, run, system_call
@@ -105,24 +106,45 @@ def memory_of_nobody(settings: Settings) -> None:
 
 def memory_of_sockets(settings: Settings) -> None:
     """Bytes that were sent and never received: kernel memory, which no process's size shows."""
+    _send_unread(settings, socket.socketpair)
+
+
+def memory_of_connections(settings: Settings) -> None:
+    """The same through a server of its own."""
+    try:
+        server = socket.create_server(("127.0.0.1", 0))
+    except OSError as error:
+        return report(mb=0, stopped_by=reason(error))
+
+    def connected() -> tuple[socket.socket, socket.socket]:
+        client = socket.create_connection(server.getsockname())
+        return client, server.accept()[0]
+
+    return _send_unread(settings, connected)
+
+
+Pairs = Callable[[], tuple[socket.socket, socket.socket]]
+
+
+def _send_unread(settings: Settings, pairs: Pairs) -> None:
     reader, writer = os.pipe()
     share = settings["attempt_mb"] * MEBIBYTE // SENDERS
     for _ in range(SENDERS):
         if os.fork() == 0:
-            _fill_sockets(writer, share)
+            _fill_sockets(writer, share, pairs)
             time.sleep(LONG_SECONDS)
             os._exit(0)
     bytes_held = sum(int.from_bytes(os.read(reader, 8), "big") for _ in range(SENDERS))
     report(mb=bytes_held // MEBIBYTE, stopped_by="the end of its descriptors")
 
 
-def _fill_sockets(told: int, share_bytes: int) -> None:
+def _fill_sockets(told: int, share_bytes: int, pairs: Pairs) -> None:
     held: list[socket.socket] = []
     sent = 0
     block = b"x" * 65536
     try:
         while sent < share_bytes:
-            pair = socket.socketpair()
+            pair = pairs()
             held += pair
             for end in pair:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MEBIBYTE)

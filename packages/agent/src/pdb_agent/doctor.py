@@ -1,0 +1,164 @@
+"""What ``pdb-agent doctor --sandbox`` does: tries every attack on every backend that works here."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from pdb_agent.sandbox import Backend
+from pdb_agent.sandboxes.attacks.judging import CannotTell, NotStopped, Stopped
+from pdb_agent.sandboxes.attacks.running import Outcome, carry_out, prepare_ground
+from pdb_agent.sandboxes.attacks.table import ATTACKS, Attack
+from pdb_agent.sandboxes.interpreters import task_interpreter
+from pdb_agent.sandboxes.opening import open_sandbox
+from pdb_agent.sandboxes.probe import ORDER, BackendOpener, Chosen, Rejected, nothing_works, try_backend
+
+_TITLE_WIDTH = 58
+_COLUMN_WIDTH = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """One backend with what became of each attack; without attacks where it does not work."""
+
+    found: Chosen | Rejected
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def backend(self) -> Backend:
+        """Which one."""
+        return self.found.backend
+
+    @property
+    def holds(self) -> bool:
+        """True when it works and every attack came to nothing."""
+        return isinstance(self.found, Chosen) and all(outcome.is_stopped for outcome in self.outcomes)
+
+
+async def run(
+    *,
+    out: TextIO,
+    progress: TextIO,
+    backend: Backend | None = None,
+    python: Path | None = None,
+    as_json: bool = False,
+    attacks: Sequence[Attack] = ATTACKS,
+    opener: BackendOpener = open_sandbox,
+) -> int:
+    """Write a line per attack to ``progress`` and the table to ``out``; returns the exit code.
+
+    0 when the backend that would be taken stops every attack and leaves no process, else 1.
+    ``backend`` tries that one alone. Raises SandboxError when no interpreter can be had.
+    """
+    interpreter = python or task_interpreter()
+    examined = [
+        await _examine(one, interpreter, attacks, opener, progress)
+        for one in (ORDER if backend is None else (backend,))
+    ]
+    default = next((one for one in examined if isinstance(one.found, Chosen)), None)
+    out.write(_as_json(examined, default) if as_json else _as_table(examined, default, attacks))
+    return 0 if default is not None and default.holds else 1
+
+
+async def _examine(
+    backend: Backend, python: Path, attacks: Sequence[Attack], opener: BackendOpener, progress: TextIO
+) -> Examined:
+    progress.write(f"{backend}: probing\n")
+    progress.flush()
+    found = (
+        Chosen(backend=backend, version="none", stops=())
+        if backend is Backend.UNSAFE_NONE
+        else await try_backend(opener, backend, python)
+    )
+    if isinstance(found, Rejected):
+        progress.write(f"{found.sentence}\n")
+        return Examined(found=found)
+    outcomes: list[Outcome] = []
+    ground = await prepare_ground(lambda spec: opener(spec, backend), python)
+    for attack in attacks:
+        progress.write(f"{backend}: {attack.title} ... ")
+        progress.flush()
+        outcome = await carry_out(attack, ground)
+        outcomes.append(outcome)
+        progress.write(f"{_word(outcome)}: {outcome.verdict.evidence} ({outcome.seconds:.1f} s)\n")
+    return Examined(found=found, outcomes=tuple(outcomes))
+
+
+def _word(outcome: Outcome) -> str:
+    match outcome.verdict:
+        case Stopped():
+            return "stopped"
+        case NotStopped():
+            return "NOT STOPPED"
+        case CannotTell():
+            return "cannot tell"
+
+
+def _as_table(examined: Sequence[Examined], default: Examined | None, attacks: Sequence[Attack]) -> str:
+    working = [one for one in examined if isinstance(one.found, Chosen)]
+    lines: list[str] = []
+    if working:
+        lines.append(_row("attack", [str(one.backend) for one in working]))
+        for index, attack in enumerate(attacks):
+            lines.append(_row(attack.title, [_word(one.outcomes[index]) for one in working]))
+        lines.append("")
+    lines += [
+        f"{one.backend} does not stop this: {outcome.attack.title} ({outcome.verdict.evidence})"
+        for one in working
+        for outcome in one.outcomes
+        if not outcome.is_stopped
+    ]
+    rejected = [one.found for one in examined if isinstance(one.found, Rejected)]
+    lines += [f"not here: {one.sentence}" for one in rejected]
+    lines.append(_conclusion(default, rejected))
+    return "\n".join(lines) + "\n"
+
+
+def _row(title: str, cells: Sequence[str]) -> str:
+    return (f"{title:<{_TITLE_WIDTH}}" + "".join(f"{cell:<{_COLUMN_WIDTH}}" for cell in cells)).rstrip()
+
+
+def _conclusion(default: Examined | None, rejected: Sequence[Rejected]) -> str:
+    if default is None or not isinstance(default.found, Chosen):
+        return nothing_works(rejected)
+    survivors = sum(outcome.survivors for outcome in default.outcomes)
+    stopped = sum(outcome.is_stopped for outcome in default.outcomes)
+    return (
+        f"{default.backend} ({default.found.version}) is taken here: {stopped} of {len(default.outcomes)} "
+        f"attacks stopped, {survivors} processes left."
+    )
+
+
+def _as_json(examined: Sequence[Examined], default: Examined | None) -> str:
+    report = {
+        "default": None if default is None else str(default.backend),
+        "holds": default is not None and default.holds,
+        "backends": [_backend_as_dict(one) for one in examined],
+    }
+    return json.dumps(report, indent=2) + "\n"
+
+
+def _backend_as_dict(one: Examined) -> Mapping[str, object]:
+    if isinstance(one.found, Rejected):
+        return {
+            "backend": str(one.backend),
+            "works": False,
+            "reason": one.found.reason,
+            "fix": one.found.fix,
+        }
+    return {
+        **one.found.as_dict(),
+        "works": True,
+        "attacks": [
+            {
+                "name": outcome.attack.name,
+                "title": outcome.attack.title,
+                "verdict": _word(outcome).lower(),
+                "evidence": outcome.verdict.evidence,
+                "survivors": outcome.survivors,
+                "seconds": round(outcome.seconds, 2),
+            }
+            for outcome in one.outcomes
+        ],
+    }
