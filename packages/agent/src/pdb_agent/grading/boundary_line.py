@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 from pdb_agent.grading.boundary_wire import Wire, WireError
 
 MAIN_CONVERSATION = 0
-_CONVERSATION_LIMIT = 256
+_CONVERSATION_LIMIT = 24
+"""Threads of the other side that are served at once; a sandbox has room for 64 of all kinds."""
 UNSAYABLE = {"unsayable": True}
 """The answer that stands for one too large to send."""
 _OPEN, _CALL, _REPLY, _END = "open", "call", "reply", "end"
@@ -177,7 +178,7 @@ class Line:
                 self._dispatch(self._wire.receive())
         except (EOFError, OSError):
             self.take_down("gone")
-        except (WireError, ValueError, TypeError):
+        except (WireError, RuntimeError):  # no frame, or more threads than the sandbox has room for
             self.take_down("broken")
 
     def _dispatch(self, frame: Any) -> None:

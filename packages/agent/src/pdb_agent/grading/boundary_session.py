@@ -104,6 +104,10 @@ class _Reporter:
     def __init__(self, report: Report, gate: Gate) -> None:
         self._report = report
         self._gate = gate
+        self._collection_errors = 0
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._collection_errors += report.failed
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -122,7 +126,8 @@ class _Reporter:
         return outcome
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        self._report({"finish": int(exitstatus), "fault": self._gate.line.fault})
+        fault, errors = self._gate.line.fault, self._collection_errors
+        self._report({"finish": int(exitstatus), "fault": fault, "collection_errors": errors})
 
     @pytest.fixture
     def tmp_path(self, tmp_path: Path) -> Path:

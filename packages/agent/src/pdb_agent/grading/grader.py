@@ -8,7 +8,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from pdb_agent.errors import GradingError, NoSandboxError, SandboxEndedError, SandboxError
+from mcp_pdb.errors import DebuggerError
+
+from pdb_agent.errors import GradingError, SandboxError
 from pdb_agent.grading.submission import Submission, is_editable, select
 from pdb_agent.grading.suite import HIDDEN, Suite, is_test_file, suite_of, tally
 from pdb_agent.grading.tier_a import run_same_process
@@ -18,9 +20,6 @@ from pdb_agent.grading.verdict import GroupResult, TamperKind, Tier, Verdict
 from pdb_agent.sandbox import Backend
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.task import Task
-
-_ATTEMPTS = 2
-"""A run that is out of time, or whose sandbox ended, is believed only when it happens again."""
 
 
 async def grade(
@@ -52,7 +51,7 @@ async def grade(
     try:
         interpreter = python or task_interpreter()
         run = await _believed_run(task, suite, sources, interpreter, backend, tier)
-    except SandboxError as error:
+    except (SandboxError, DebuggerError) as error:
         raise GradingError(f"No verdict on {task.id}: {error}") from error
     return _verdict(run, tally(suite, run.passed), tier, time.monotonic() - begin)
 
@@ -60,21 +59,9 @@ async def grade(
 async def _believed_run(
     task: Task, suite: Suite, sources: Mapping[str, bytes], python: Path, backend: Backend | None, tier: Tier
 ) -> TierRun:
-    ended: SandboxEndedError | None = None
-    run: TierRun | None = None
-    for _ in range(_ATTEMPTS):
-        try:
-            run = await _run(task, suite, sources, python, backend, tier)
-        except NoSandboxError:
-            raise
-        except SandboxEndedError as error:
-            ended = error
-            continue
-        if not run.timed_out:
-            return run
-    if run is None:
-        raise GradingError(f"No verdict on {task.id}: {ended}") from ended
-    return run
+    """A run that is out of time is believed only when it happens again."""
+    run = await _run(task, suite, sources, python, backend, tier)
+    return await _run(task, suite, sources, python, backend, tier) if run.timed_out else run
 
 
 async def _run(

@@ -22,6 +22,7 @@ def pytest_arguments(tests: str, files: list[str]) -> list[str]:
         "--noconftest",
         "--assert=plain",
         "--tb=no",
+        "--continue-on-collection-errors",
         "--import-mode=importlib",
         "-c",
         str(folder / "pytest.ini"),

@@ -18,6 +18,8 @@ class SignedReport:
     """Why the run could not start, in the script's words."""
     phases: tuple[PhaseRecord, ...]
     finished: bool
+    collection_errors: int
+    """Test modules that could not be imported."""
     tamper: frozenset[TamperKind]
 
 
@@ -42,6 +44,7 @@ def read_signed(report: bytes, key: bytes) -> SignedReport:
         failure=next((str(record["failed"]) for record in records if "failed" in record), None),
         phases=tuple(_phase(record) for record in records if "test" in record),
         finished=any("finish" in record for record in records),
+        collection_errors=sum(int(record.get("collection_errors", 0)) for record in records),
         tamper=frozenset(tamper),
     )
 

@@ -68,6 +68,11 @@ def _reporter(sign: Callable[[dict[str, Any]], None], pytest: Any) -> object:
     assertion = (AssertionError, pytest.fail.Exception)
 
     class Reporter:
+        collection_errors = 0
+
+        def pytest_collectreport(self, report: Any) -> None:
+            self.collection_errors += report.failed
+
         @pytest.hookimpl(wrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
             report = yield
@@ -83,7 +88,7 @@ def _reporter(sign: Callable[[dict[str, Any]], None], pytest: Any) -> object:
             return report
 
         def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
-            sign({"finish": int(exitstatus), "collected": session.testscollected})
+            sign({"finish": int(exitstatus), "collection_errors": self.collection_errors})
 
     return Reporter()
 

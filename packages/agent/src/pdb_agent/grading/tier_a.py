@@ -26,7 +26,6 @@ from pdb_agent.sandboxes.opening import open_sandbox
 
 SCRIPT = "signed_tests.py"
 SCRIPTS = (SCRIPT, "pytest_run.py", "differing.py")
-START_SECONDS = 20.0
 _SEED_BITS = 64
 
 
@@ -57,8 +56,7 @@ async def run_same_process(
             try:
                 assert process.channel is not None
                 await process.channel.send(key)
-                timeout_seconds = START_SECONDS + 2 * suite_seconds
-                watched = await watch(process, process.channel, timeout_seconds=timeout_seconds)
+                watched = await watch(process, process.channel, run_seconds=2 * suite_seconds)
                 said = complaint(process)
             finally:
                 await process.aclose()
@@ -89,13 +87,18 @@ def _judge(report: SignedReport, watched: Watched, twinned: TwinnedSuite) -> Tie
     tamper = set(report.tamper)
     if watched.flooded:
         tamper.add(TamperKind.FLOODED_RECORDS)
-    if not report.finished and not watched.timed_out and (watched.exit_code or 0) >= 0:
+    if (
+        not report.finished
+        and not watched.timed_out
+        and watched.exit_code is not None
+        and watched.exit_code >= 0
+    ):
         tamper.add(TamperKind.NO_FINISH)  # a signal ends a run out of memory or of stack
     known = twinned.originals.keys() | twinned.twins.keys()
     ran = {without_parameters(record.test) for record in report.phases}
     if ran - known:
         tamper.add(TamperKind.FORGED_RECORD)
-    if report.finished and twinned.originals.keys() - ran:
+    if report.finished and not report.collection_errors and twinned.originals.keys() - ran:
         tamper.add(TamperKind.RAN_NO_TESTS)
     outcomes = passed_tests(report.phases)
     passed: dict[str, bool] = {}

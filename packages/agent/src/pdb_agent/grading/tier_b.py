@@ -45,7 +45,6 @@ TESTS_SCRIPTS = (
     *_SHARED,
 )
 CANDIDATE_SCRIPTS = (CANDIDATE_SCRIPT, "boundary_worker.py", "boundary_stand_ins.py", *_SHARED)
-START_SECONDS = 20.0
 _FAULTS = {"gone": TamperKind.CANDIDATE_GONE, "broken": TamperKind.PROTOCOL_BROKEN}
 
 
@@ -56,6 +55,7 @@ class _Report:
     phases: tuple[PhaseRecord, ...]
     finished: bool
     fault: str | None
+    collection_errors: int
 
 
 async def run_across_boundary(
@@ -88,7 +88,7 @@ async def run_across_boundary(
             rest = (str(tests_folder / TESTS_FOLDER), roots, str(call_seconds), *sorted(suite.modules))
             runner = await _launch(judge, TESTS_SCRIPT, tests_folder, one, rest)
             stack.push_async_callback(runner.aclose)
-        watched = await watch(runner, runner.stdout, timeout_seconds=START_SECONDS + suite_seconds)
+        watched = await watch(runner, runner.stdout, run_seconds=suite_seconds)
         said = complaint(runner) or complaint(worker)
     report = _read(watched.report)
     if not report.started:
@@ -138,6 +138,7 @@ def _read(data: bytes) -> _Report:
         phases=tuple(PhaseRecord(**record) for record in records if "test" in record),
         finished=finish is not None,
         fault=None if finish is None else finish["fault"],
+        collection_errors=0 if finish is None else finish["collection_errors"],
     )
 
 
@@ -150,7 +151,7 @@ def _judge(report: _Report, watched: Watched, suite: Suite) -> TierRun:
     if report.fault in _FAULTS:
         tamper.add(_FAULTS[report.fault])
     ran = {without_parameters(record.test) for record in report.phases}
-    if report.finished and suite.functions - ran:
+    if report.finished and not report.collection_errors and suite.functions - ran:
         tamper.add(TamperKind.RAN_NO_TESTS)
     if any(record.outcome == "skipped" or record.expected_failure for record in report.phases):
         tamper.add(TamperKind.SKIPPED)

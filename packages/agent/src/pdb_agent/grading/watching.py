@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import anyio
 import anyio.abc
-from mcp_pdb.launcher import Process
-from mcp_pdb.output import OutputStream
+from mcp_pdb.errors import EngineError
+from mcp_pdb.launcher import OutputStream, Process
 
+START_SECONDS = 20.0
 REPORT_LIMIT_BYTES = 4 << 20
+_READ_BYTES = 65536
 _REST_SECONDS = 1.0
 """How long the rest of a report is awaited once its writer has ended."""
 _COMPLAINT_CHARS = 600
@@ -21,6 +23,7 @@ class Watched:
     timed_out: bool
     flooded: bool
     exit_code: int | None
+    """Negative for a signal; None when it is not known how it ended."""
 
 
 class _Report:
@@ -30,19 +33,37 @@ class _Report:
 
 
 async def watch(
-    process: Process, reports: OutputStream | anyio.abc.ByteStream, *, timeout_seconds: float
+    process: Process, reports: OutputStream | anyio.abc.ByteStream, *, run_seconds: float
 ) -> Watched:
-    """Collect ``reports`` until the script has ended, is out of time or has said too much."""
+    """Collect ``reports`` until the script has ended, is out of time or has said too much.
+
+    It has ``START_SECONDS`` for its first report and ``run_seconds`` from there.
+    """
     report = _Report()
     exit_code: int | None = None
-    with anyio.move_on_after(timeout_seconds) as deadline:
+
+    async def collect() -> None:
+        try:
+            report.data += await reports.receive(_READ_BYTES)
+            limit.deadline = anyio.current_time() + run_seconds
+            while len(report.data) <= REPORT_LIMIT_BYTES:
+                report.data += await reports.receive(_READ_BYTES)
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
+            return
+        report.flooded = True
+        await process.kill()
+
+    with anyio.move_on_after(START_SECONDS) as limit:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_collect, process, reports, report)
-            exit_code = await process.wait()
+            tasks.start_soon(collect)
+            try:
+                exit_code = await process.wait()
+            except EngineError:
+                pass  # its keeper was killed, which code inside can do and which says as much as a signal
             tasks.cancel_scope.deadline = anyio.current_time() + _REST_SECONDS
     return Watched(
         report=bytes(report.data),
-        timed_out=deadline.cancelled_caught,
+        timed_out=limit.cancelled_caught,
         flooded=report.flooded,
         exit_code=exit_code,
     )
@@ -52,18 +73,8 @@ def complaint(process: Process) -> str:
     """The end of what a script wrote to its standard error."""
     said = bytearray()
     try:
-        while piece := process.stderr.receive_nowait(65536):
+        while piece := process.stderr.receive_nowait(_READ_BYTES):
             said += piece
     except (anyio.EndOfStream, anyio.ClosedResourceError):
         pass
     return said.decode(errors="replace").strip()[-_COMPLAINT_CHARS:]
-
-
-async def _collect(process: Process, reports: OutputStream | anyio.abc.ByteStream, report: _Report) -> None:
-    try:
-        while len(report.data) <= REPORT_LIMIT_BYTES:
-            report.data += await reports.receive(65536)
-    except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
-        return
-    report.flooded = True
-    await process.kill()
