@@ -17,6 +17,7 @@ from mcp_pdb.launcher import LaunchSpec, OutputStream, Process, ReaperLauncher
 
 from pdb_agent.errors import SandboxEndedError, SandboxError
 from pdb_agent.sandbox import FLOOD_BYTES, MEBIBYTE, OUTPUT_BYTES, Backend, CommandResult, Limits
+from pdb_agent.sandboxes.kernel_memory import file_bytes, socket_bytes
 from pdb_agent.sandboxes.process_tree import (
     descendants,
     kill,
@@ -24,12 +25,12 @@ from pdb_agent.sandboxes.process_tree import (
     resident_bytes,
     wait_for_end,
 )
-from pdb_agent.sandboxes.socket_memory import socket_bytes
 from pdb_agent.sandboxes.workspace_files import WorkspaceFiles
 
 START_SECONDS = 20.0
 END_SECONDS = 5.0
 WATCH_SECONDS = 0.1
+TEMPORARY = Path("/tmp")  # noqa: S108 - the sandbox's own, where it has one
 PROGRAM_DEPTH = 3
 """How deep programs live below the agent: reaper, keeper, program."""
 _DRAIN_SECONDS = 2.0
@@ -251,6 +252,8 @@ class HeldSandbox:
                 if depth >= self._started.agent_depth + PROGRAM_DEPTH:
                     programs.append((size, pid))
             total += socket_bytes(pid for _, pid in programs)
+            for _, pid in programs[:1]:
+                total += sum(file_bytes(pid, folder) for folder in (self._workspace, TEMPORARY))
             if total > self._limits.memory_bytes:
                 self._kills += 1
                 for _, pid in sorted(programs, reverse=True):

@@ -1,8 +1,9 @@
-"""Memory that the kernel holds in a program's sockets: bytes that were sent and that nobody receives.
+"""Memory that the kernel holds for a sandbox's programs, which no process's size shows.
 
-No process's size shows it, so without this a program could take gigabytes. Unix sockets do
-not tell how much they hold, but each holds a known amount at most, since the filter of
-system calls lets nobody enlarge a buffer; those beyond a handful are counted as full.
+Bytes that were sent and that nobody receives: Unix sockets do not tell how much they hold,
+but each holds a known amount at most, since the filter of system calls lets nobody enlarge
+a buffer; those beyond a handful are counted as full. And files in memory: their contents
+are bounded by the file system's size, but not their number.
 """
 
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 
 FREE_SOCKETS = 64
 """Sockets that count for nothing: as many as programs have that mean no harm."""
+FILE_BYTES = 1024
+"""What an empty file takes: its inode and its name."""
 _DEFAULT_BUFFER_BYTES = 212_992
 _QUEUES_COLUMN = 4
 _INTERNET = ("tcp", "tcp6", "udp", "udp6")
@@ -26,6 +29,18 @@ def socket_bytes(pids: Iterable[int]) -> int:
         sockets |= _sockets(pid)
     full = max(0, len(sockets) - FREE_SOCKETS) * _buffer_bytes()
     return full + (0 if some_pid is None else _queued_bytes(some_pid))
+
+
+def file_bytes(pid: int, folder: Path) -> int:
+    """What the files take in the file system that a process sees at ``folder``, if that is not the host's."""
+    inside = f"/proc/{pid}/root{folder}"
+    try:
+        if Path(inside).stat().st_dev == folder.stat().st_dev:
+            return 0
+        status = os.statvfs(inside)
+    except OSError:
+        return 0  # it has ended meanwhile
+    return (status.f_files - status.f_ffree) * FILE_BYTES
 
 
 def _sockets(pid: int) -> set[str]:
