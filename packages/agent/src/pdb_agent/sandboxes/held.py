@@ -30,7 +30,7 @@ from pdb_agent.sandboxes.workspace_files import WorkspaceFiles
 START_SECONDS = 20.0
 END_SECONDS = 5.0
 WATCH_SECONDS = 0.1
-TEMPORARY = Path("/tmp")  # noqa: S108 - the sandbox's own, where it has one
+TEMPORARY = Path("/tmp")
 PROGRAM_DEPTH = 3
 """How deep programs live below the agent: reaper, keeper, program."""
 _DRAIN_SECONDS = 2.0
