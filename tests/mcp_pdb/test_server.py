@@ -190,7 +190,32 @@ async def test_machine_fields_say_where_the_program_is(connect: Connect):
                 "function": "total_of",
             },
             "breakpoint_ids": [1],
+            "breakpoints": [
+                {
+                    "id": 1,
+                    "at": "program.py:4",
+                    "file": str(debugging.folder / "program.py"),
+                    "line": 4,
+                    "is_moved": False,
+                }
+            ],
         }
+
+
+async def test_machine_fields_of_an_ended_program_tell_how_often_each_breakpoint_was_hit(connect: Connect):
+    async with connect() as debugging:
+        await debugging.start(LOOP, breakpoints=["program.py:4"])
+        await debugging.done("add_breakpoint", at="program.py:4", condition="total == 'never'")
+        for _ in range(6):
+            await debugging.done("continue_execution")
+            if debugging.machine["state"] == "exited":
+                break
+        hits = {verdict["id"]: verdict["hit_count"] for verdict in debugging.machine["verdicts"]}
+        silent = [verdict["id"] for verdict in debugging.machine["verdicts"] if verdict["explanation"]]
+        assert debugging.machine["exit_code"] == 0
+        assert hits[2] == 0
+        assert hits[1] > 0
+        assert silent == [2]
 
 
 async def test_the_prompt_teaches_with_the_names_of_listed_tools(connect: Connect):

@@ -30,7 +30,7 @@ from mcp_pdb.guidance import INSTRUCTIONS, PROMPT_DESCRIPTION, PROMPT_NAME, debu
 from mcp_pdb.launcher import Launcher
 from mcp_pdb.launchers import default_launcher
 from mcp_pdb.options import ServerOptions
-from mcp_pdb.records import Exited, Stopped
+from mcp_pdb.records import Breakpoint, Exited, Stopped
 from mcp_pdb.resources import list_outputs, list_templates, read_output
 from mcp_pdb.session import Progress, Session
 from mcp_pdb.session_store import CLOSE_SECONDS, SessionStore, open_store
@@ -166,6 +166,8 @@ def create_server(
 def machine_fields(session: Session) -> dict[str, Any]:
     """What a program wants to know of a session, beside the text."""
     fields: dict[str, Any] = {"session_id": session.id, "state": session.state}
+    bound = {found.id: found for _, found in session.run.breakpoints.values()}
+    fields["breakpoints"] = [_breakpoint_fields(found) for found in bound.values()]
     match session.outcome:
         case Stopped() as stopped if session.state == "stopped":
             place = stopped.location
@@ -175,9 +177,27 @@ def machine_fields(session: Session) -> dict[str, Any]:
         case Exited() as exited:
             fields["exit_code"] = exited.code
             fields["signal"] = exited.signal
+            fields["verdicts"] = [
+                {
+                    **_breakpoint_fields(verdict.breakpoint),
+                    "hit_count": verdict.hit_count,
+                    "explanation": verdict.explanation,
+                }
+                for verdict in exited.verdicts
+            ]
         case _:
             pass
     return fields
+
+
+def _breakpoint_fields(found: Breakpoint) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "at": found.at,
+        "file": found.file,
+        "line": found.line,
+        "is_moved": found.moved is not None,
+    }
 
 
 @asynccontextmanager
