@@ -158,7 +158,7 @@ async def test_a_full_validation_is_stamped(folder):
     missing = [version for version in PYTHONS if not has_python(version)]
     if missing:
         pytest.skip(f"there is no Python {', '.join(missing)} for tasks here")
-    assert await validate_tasks([folder], out, io.StringIO(), ValidateOptions(depth=FULL)) == 0
+    assert await validate_tasks([folder], out, io.StringIO(), ValidateOptions(depth=FULL, jobs=2)) == 0
     fields = json.loads(stamp_path(folder).read_text())
     assert (fields["outcome"], fields["repeats"], len(fields["pythons"])) == ("valid", 10, 4)
     assert fields["tier"] in ("A", "B")

@@ -118,10 +118,7 @@ async def _examine(task: Task, others: Sequence[Task], bench: Bench, depth: Dept
         return _Findings(complaints=complaints, runs={}, tier=None)
     pythons = interpreters_for(task, depth)
     python = next(iter(pythons.values()))
-    runs: dict[Cell, SuiteRun] = {}
-    for named in pythons.items():
-        async with bench.limiter:
-            runs |= await run_on_python(task, named, depth.repeats, bench.backend, tell)
+    runs = await _run_on_all(task, pythons, depth.repeats, bench, tell)
     by_their_version = by_version(runs)
     complaints += check_outcomes(task, by_their_version)
     complaints += check_reach_of_runs(by_their_version)
@@ -139,6 +136,28 @@ async def _examine(task: Task, others: Sequence[Task], bench: Bench, depth: Dept
             found, tier = await check_grading(task, python=python, backend=bench.backend)
         complaints += found
     return _Findings(complaints=complaints, runs=runs, tier=tier)
+
+
+async def _run_on_all(
+    task: Task, pythons: Mapping[str, Path], repeats: int, bench: Bench, tell: Callable[[str], None]
+) -> dict[Cell, SuiteRun]:
+    """The runs on each Python, several at once as far as the bench's limiter lets them, in order."""
+    runs: dict[str, dict[Cell, SuiteRun]] = {}
+    failures: list[AgentError] = []
+
+    async def run(version: str, python: Path) -> None:
+        try:
+            async with bench.limiter:
+                runs[version] = await run_on_python(task, (version, python), repeats, bench.backend, tell)
+        except AgentError as error:
+            failures.append(error)
+
+    async with anyio.create_task_group() as task_group:
+        for version, python in pythons.items():
+            task_group.start_soon(run, version, python)
+    if failures:
+        raise failures[0]
+    return {cell: run for version in pythons for cell, run in runs[version].items()}
 
 
 def _stamp(task: Task, findings: _Findings, depth: Depth) -> Stamp:
