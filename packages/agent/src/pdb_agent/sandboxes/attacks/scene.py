@@ -23,6 +23,8 @@ KEY_NAME = "id_ed25519"
 KEY_MODE = 0o644
 """Open, so that nothing but the sandbox protects it."""
 VICTIM_FILES = 77
+UNTOUCHED_STATES = frozenset("SRD")
+"""What a process is in, by the letters of /proc, that nobody has stopped, traced or ended."""
 ACCOUNTS = Path("/etc/passwd")
 _VICTIM = ("/bin/sh", "-c", f"ulimit -n {VICTIM_FILES}; echo; read line")
 
