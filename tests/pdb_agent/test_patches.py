@@ -2,7 +2,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pdb_agent.errors import TaskError
 from pdb_agent.patches import (
@@ -93,6 +93,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "", " d", "-e", "+f", "\r", "@@
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(LINES, LINES, st.booleans(), st.booleans())
 def test_what_git_says_of_two_files_leads_from_one_to_the_other_and_back(
     tmp_path_factory, old, new, old_ends, new_ends

@@ -83,7 +83,7 @@ def test_a_new_task_is_written_once(tmp_path):
         new_task(tmp_path / "tasks", "first_task", out)
 
 
-@pytest.mark.parametrize("task_id", ["First", "a-b", "", "../up"])
+@pytest.mark.parametrize("task_id", ["First", "a-b", "", "../up", "_a", "1a"])
 def test_an_id_that_is_none_is_refused(tmp_path, task_id):
     with pytest.raises(TaskError, match="is no id of a task"):
         new_task(tmp_path / "tasks", task_id, io.StringIO())

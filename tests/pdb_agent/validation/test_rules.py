@@ -93,6 +93,15 @@ async def test_v3_refuses_a_hidden_test_that_repeats_a_visible_one(sample, check
     assert text.startswith("Hidden test test_templates.py::test_again has the body of the visible")
 
 
+async def test_v3_takes_the_body_of_a_visible_test_with_other_parameters(sample, check):
+    body = "(count):\n    assert Template('tea', ['cup'] * count).starting_items() == ['cup'] * count\n"
+    for path, name, count in ((TESTS, "test_few", 2), (HIDDEN, "test_many", 70)):
+        sample.edit(path, "from shelf.orders", "import pytest\nfrom shelf.orders")
+        sample.append(path, f"\n\n@pytest.mark.parametrize('count', [{count}])\ndef {name}{body}")
+    sample.edit("task.toml", "pass_to_pass = [", 'pass_to_pass = ["tests/test_orders.py::test_few[2]", ')
+    assert (await check(sample)).complaints == ()
+
+
 async def test_v3_refuses_hidden_tests_that_pass_before_the_solution_and_so_does_v4(sample, check):
     sample.write(
         HIDDEN,

@@ -1,8 +1,10 @@
 """Writes the files of a new task: complete and valid, to be changed into what it shall be."""
 
+import re
 from pathlib import Path
 
 from pdb_agent.errors import TaskError
+from pdb_agent.task_schema import TASK_ID
 from pdb_agent.validation.measures import write_measures
 
 _SETTINGS = """\
@@ -180,7 +182,7 @@ The template still hands out its own list to every other caller.
 def write_skeleton(root: Path, task_id: str) -> Path:
     """Write the task's folder below ``root``; the folder. Raises TaskError when it is there already."""
     folder = root / task_id
-    if not task_id.isidentifier() or task_id != task_id.lower():
+    if re.search(TASK_ID, task_id) is None:
         raise TaskError(f"{task_id!r} is no id of a task: use small letters, digits and underscores.")
     if folder.exists():
         raise TaskError(f"{folder} is there already: take another id.")

@@ -34,7 +34,9 @@ FAMILIES = (
 MOST_POINTS = {"files": 3, "distance": 3, "decoys": 2, "fix_size": 2, "obvious_wrong_fix": 1}
 """The rubric of difficulty: the most points each part can give."""
 
-TaskId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+TASK_ID = r"^[a-z][a-z0-9_]*$"
+
+TaskId = Annotated[str, Field(pattern=TASK_ID)]
 TestId = Annotated[str, Field(pattern=r"^[\w./-]+\.py::\w+(\[.*\])?$")]
 PythonVersion = Annotated[str, Field(pattern=r"^3\.\d+$")]
 Seconds = Annotated[float, Field(gt=0, strict=False)]

@@ -35,7 +35,8 @@ def _tests(files: Mapping[str, bytes], prefix: str) -> Iterator[tuple[str, _Func
 
 
 def _body(test: _Function) -> str:
-    return "\n".join(map(ast.dump, test.body))
+    """What a test does and with which parameters, as text."""
+    return "\n".join(map(ast.dump, [*test.decorator_list, *test.body]))
 
 
 def _inputs(test: _Function) -> set[str]:
