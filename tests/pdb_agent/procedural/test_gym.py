@@ -14,6 +14,7 @@ from pdb_agent.task import Split
 
 _families = st.sampled_from(list(LabFamily))
 _seeds = st.integers(min_value=0, max_value=2**63)
+few = settings(max_examples=50)
 
 
 @pytest.mark.slow
@@ -43,6 +44,7 @@ def test_the_held_out_tasks_are_valid_two_of_each_family():
     check_operations(tasks)
 
 
+@few
 @given(_families, _seeds)
 def test_a_held_out_program_is_never_generated(family, seed):
     assert generate(family, seed).fingerprint not in {task.fingerprint for task in held_out()}
@@ -53,11 +55,13 @@ def test_a_negative_seed_is_refused_because_it_is_held_out():
         generate(LabFamily.INIT, -1)
 
 
+@few
 @given(_families, _seeds)
 def test_the_same_seed_gives_the_same_task(family, seed):
     assert generate(family, seed) == generate(family, seed)
 
 
+@few
 @given(_families, _seeds)
 def test_the_right_operation_is_the_solution_and_that_is_one_line(family, seed):
     task = generate(family, seed)
@@ -70,6 +74,7 @@ def test_the_right_operation_is_the_solution_and_that_is_one_line(family, seed):
     assert task.solution_line in task.solved_source.decode().splitlines()
 
 
+@few
 @given(_families, _seeds)
 def test_the_menu_is_the_same_for_every_task_and_some_of_it_does_not_apply(family, seed):
     task = generate(family, seed)
@@ -78,6 +83,7 @@ def test_the_menu_is_the_same_for_every_task_and_some_of_it_does_not_apply(famil
     assert 2 <= sum(entry.applies for entry in task.edit_operations) < len(Operation)
 
 
+@few
 @given(_families, _seeds)
 def test_visible_and_hidden_tests_have_no_input_in_common(family, seed):
     tests = generate(family, seed).tests
@@ -89,7 +95,7 @@ def test_visible_and_hidden_tests_have_no_input_in_common(family, seed):
     assert tests.failing
 
 
-@settings(max_examples=200)
+@few
 @given(_families, _seeds)
 def test_nothing_in_the_workspace_names_the_family_or_the_defect(family, seed):
     task = generate(family, seed)
