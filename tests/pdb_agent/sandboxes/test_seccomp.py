@@ -135,6 +135,41 @@ def test_nothing_can_be_typed_into_a_terminal(machine, call):
     assert verdict(machine, call, 0, 0x5413) == seccomp.ALLOW
 
 
+def shared_verdict(machine, number, *arguments, may_signal=False):
+    padded = (*arguments, *[0] * (6 - len(arguments)))
+    data = struct.pack("=IIQ6Q", number, seccomp.AUDIT_ARCHITECTURES[machine], 0, *padded)
+    return interpret(seccomp.shared_user_program(may_signal=may_signal, machine=machine), data)
+
+
+@pytest.mark.parametrize(("machine", "call"), [("x86_64", 54), ("aarch64", 208)])
+def test_the_size_of_a_sockets_buffer_is_a_wish_that_is_not_granted(machine, call):
+    send_buffer, keep_alive, tcp_option = (0, 1, 7), (0, 1, 9), (0, 6, 7)
+    assert verdict(machine, call, *send_buffer) == seccomp.REFUSE
+    assert verdict(machine, call, *keep_alive) == seccomp.ALLOW
+    assert verdict(machine, call, *tcp_option) == seccomp.ALLOW
+
+
+@pytest.mark.parametrize(("machine", "kill", "tgkill"), [("x86_64", 62, 234), ("aarch64", 129, 131)])
+def test_beside_the_hosts_processes_a_program_signals_its_own_group_only(machine, kill, tgkill):
+    refused = seccomp.REFUSE | errno.EPERM
+    everybody = (1 << 64) - 1
+    assert [shared_verdict(machine, kill, pid) for pid in (0, 1, 4711, everybody)] == [
+        seccomp.ALLOW,
+        refused,
+        refused,
+        refused,
+    ]
+    assert shared_verdict(machine, tgkill, 1, 1, 9) == refused
+    assert shared_verdict(machine, kill, 4711, may_signal=True) == seccomp.ALLOW
+
+
+@pytest.mark.parametrize(("machine", "prlimit", "fchmodat"), [("x86_64", 302, 268), ("aarch64", 261, 53)])
+def test_beside_the_hosts_files_modes_are_pretended_and_limits_ones_own(machine, prlimit, fchmodat):
+    assert shared_verdict(machine, fchmodat, 0, 0, 0o777, may_signal=True) == seccomp.REFUSE
+    assert shared_verdict(machine, prlimit, 0, 7, may_signal=True) == seccomp.ALLOW
+    assert shared_verdict(machine, prlimit, 4711, 7, may_signal=True) == seccomp.REFUSE | errno.EPERM
+
+
 def test_an_unknown_machine_is_refused_with_the_next_step():
     with pytest.raises(SandboxError, match=r"riscv64.*--sandbox container"):
         seccomp.program(families=(), machine="riscv64")
