@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import mcp_pdb.client
@@ -204,6 +205,7 @@ def _gather_code(place: Path) -> Path:
     return code
 
 
+@cache
 def _check_answers(engine: Engine) -> None:
     try:
         answer = subprocess.run(

@@ -27,6 +27,7 @@ PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER = 22, 36
 ENTER_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 REMOVE_SECONDS = 20.0
+REMOVE_ATTEMPTS = 3
 
 
 def hold(settings: "dict[str, Any]") -> int:
@@ -55,14 +56,7 @@ def hold(settings: "dict[str, Any]") -> int:
             pass
     if engine.poll() is None:
         engine.kill()
-    subprocess.run(
-        settings["remove"],
-        check=False,
-        timeout=REMOVE_SECONDS,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    _remove(settings["remove"])
     return engine.wait()
 
 
@@ -79,6 +73,21 @@ def _let_in(listener: socket.socket, engine: "subprocess.Popen[bytes]", settings
             socket.send_fds(caller, [b"+"], [settings["control"], settings["files"]])
         return True
     return False
+
+
+def _remove(command: "list[str]") -> None:
+    """Remove the container; an engine in the midst of noticing that it has ended may need to be told again."""
+    for _ in range(REMOVE_ATTEMPTS):
+        done = subprocess.run(
+            command,
+            check=False,
+            timeout=REMOVE_SECONDS,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        if done.returncode == 0:
+            return
 
 
 def enter(door: str, workspace: str, code: bytes, limits: "list[str]") -> None:
