@@ -76,7 +76,7 @@ def _let_in(listener: socket.socket, engine: "subprocess.Popen[bytes]", settings
 
 
 def _remove(command: "list[str]") -> None:
-    """Remove the container; an engine in the midst of noticing that it has ended may need to be told again."""
+    """Remove the container; an engine that is just noticing its end may need to be told again."""
     for _ in range(REMOVE_ATTEMPTS):
         done = subprocess.run(
             command,
