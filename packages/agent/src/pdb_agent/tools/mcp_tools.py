@@ -33,7 +33,7 @@ class McpTool:
         return Answer(
             text=clip(text, self._limit_chars, way_on="ask for less"),
             status=CallStatus.FAILED if result.is_error else CallStatus.OK,
-            facts=_machine_fields(result.meta),
+            facts=machine_fields(result.meta),
         )
 
 
@@ -53,6 +53,7 @@ async def mcp_tools(
     )
 
 
-def _machine_fields(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+def machine_fields(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the debugger's server tells programs beside the text of a result."""
     fields = (meta or {}).get(MACHINE_FIELDS)
     return dict(cast("Mapping[str, Any]", fields)) if isinstance(fields, dict) else {}
