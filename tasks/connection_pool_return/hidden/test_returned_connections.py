@@ -6,9 +6,7 @@ from cistern.session import Session
 
 
 def filled_archive():
-    archive = Archive()
-    archive.tables["levels"] = ["312", "308", "305"]
-    return archive
+    return Archive({"levels": ["312", "308", "305"]})
 
 
 def test_a_connection_lies_in_the_pool_once_after_a_stream():

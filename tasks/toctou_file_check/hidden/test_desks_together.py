@@ -61,14 +61,14 @@ def test_three_desks_that_meet_at_one_name_keep_three_documents(tmp_path):
 def test_a_name_is_free_again_when_its_document_was_taken_out(tmp_path):
     desk = Desk(tmp_path, "hall")
     receipt = desk.take_in("key.txt", b"first")
-    (tmp_path / receipt.filed_as).unlink()
+    assert desk.take_out(receipt) == b"first"
     assert desk.take_in("key.txt", b"second").filed_as == "key.txt"
 
 
-def test_nothing_but_documents_and_journal_is_left_in_the_folder(tmp_path):
-    file_between(tmp_path, "named", "a.txt", [b"1", b"2"])
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [".journal", "a-1.txt", "a.txt"]
+def test_no_marker_or_part_file_is_left_in_the_folder(tmp_path):
+    texts, names = file_between(tmp_path, "named", "a.txt", [b"1", b"2"])
+    assert names == ["a-1.txt", "a.txt"]
+    assert Desk(tmp_path, "door").unfiled() == []
 
 
 def test_a_desk_held_in_another_thread_keeps_both_documents(tmp_path):

@@ -1,6 +1,6 @@
 """Connections, and the archive at their other end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 NOBODY = "nobody"
@@ -13,8 +13,8 @@ class ConnectionLost(Exception):
 class Archive:
     """Tables of rows, in memory."""
 
-    def __init__(self) -> None:
-        self.tables: dict[str, list[str]] = {}
+    def __init__(self, tables: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.tables = {name: list(rows) for name, rows in (tables or {}).items()}
         self.log: list[str] = []
         self._hung_up: set[int] = set()
 

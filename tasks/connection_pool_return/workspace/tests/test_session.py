@@ -6,9 +6,7 @@ from cistern.session import Session
 
 
 def filled_archive():
-    archive = Archive()
-    archive.tables["levels"] = ["312", "308", "305"]
-    return archive
+    return Archive({"levels": ["312", "308", "305"]})
 
 
 def test_rows_are_added_on_behalf_of_the_user():

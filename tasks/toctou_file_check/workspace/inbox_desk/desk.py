@@ -54,6 +54,16 @@ class Desk:
         """The document that a receipt stands for."""
         return (self._folder / receipt.filed_as).read_bytes()
 
+    def take_out(self, receipt: Receipt) -> bytes:
+        """Hand a document out again; its name is free then."""
+        content = self.read(receipt)
+        (self._folder / receipt.filed_as).unlink()
+        return content
+
+    def unfiled(self) -> list[str]:
+        """The names of part files and markers that lie in the folder."""
+        return sorted(path.name for path in self._folder.glob(".*") if path.is_file())
+
     def documents(self) -> list[str]:
         """The names of all documents in the folder."""
         return sorted(

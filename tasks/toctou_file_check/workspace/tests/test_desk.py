@@ -55,6 +55,13 @@ def test_a_document_filed_while_another_desk_is_busy_is_kept(tmp_path):
     assert len(hall.documents()) == 2
 
 
+def test_a_document_can_be_taken_out_again(tmp_path):
+    desk = Desk(tmp_path, "hall")
+    receipts = [desk.take_in(name, name.encode()) for name in ("a.txt", "b.txt")]
+    assert desk.take_out(receipts[0]) == b"a.txt"
+    assert desk.documents() == ["b.txt"]
+
+
 def test_the_journal_holds_the_receipts_of_all_desks(tmp_path):
     hall, yard = Desk(tmp_path, "hall"), Desk(tmp_path, "yard")
     yard.take_in("b.txt", b"b")
