@@ -179,7 +179,7 @@ async def test_a_python_without_pytest_is_no_verdict(tier: Tier) -> None:
 async def test_a_sandbox_that_is_killed_at_its_start_is_no_verdict(tier: Tier) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_kill_bubblewrap_once_it_appears)
-        with pytest.raises(GradingError, match="The sandbox has ended"):
+        with pytest.raises(GradingError, match="sandbox"):
             await grade(CART_TASK, SOLVED, tier=tier)
         tasks.cancel_scope.cancel()
 

@@ -39,6 +39,7 @@ class _Mirrored:
         made: BaseException = handle.gate.request("call", type(self), *arguments, **keywords)
         self.args = made.args
         vars(self).update(vars(made))
+        handle.gate.adopt(self, vars(self)["_boundary_handle"].number)
 
     def __str__(self) -> str:
         return super().__str__() if self._boundary_text is None else self._boundary_text
@@ -65,7 +66,7 @@ class Mirrors:
         return kind
 
     def mirrored_error(self, description: Any, details: dict[str, Any], handle: Any) -> BaseException:
-        """An exception with the program's arguments and text, made without running its constructor."""
+        """An exception with the program's arguments and text."""
         kind = self._class(description, 0)
         if type(details.get("args")) is not list:
             raise WireError("no such arguments")
@@ -112,7 +113,7 @@ def _with_mirrored(parents: list[type[BaseException]]) -> tuple[type, ...]:
 
 def _made(kind: type[BaseException], arguments: list[Any]) -> BaseException:
     try:
-        return kind.__new__(kind, *arguments)
+        return kind.__new__(kind, *arguments) if issubclass(kind, _Mirrored) else kind(*arguments)
     except TypeError:
         error = Exception.__new__(kind) if issubclass(kind, Exception) else kind.__new__(kind)
         error.args = tuple(arguments)

@@ -131,6 +131,11 @@ class Gate:
             case _:
                 raise WireError("no such reference")
 
+    def adopt(self, stand_in: Any, number: int) -> None:
+        """Let ``stand_in`` be what stands for the candidate's object from here on."""
+        with self._lock:
+            self._proxies[number] = stand_in
+
     def _claimed(self, number: int, reference: dict[str, Any]) -> Any:
         with self._lock:
             found = self._proxies.get(number)
@@ -188,10 +193,9 @@ def _print(text: str) -> None:
     sys.stdout.write(text)
 
 
-class Proxy:
-    """An object of the candidate."""
-
+class Proxy:  # noqa: D101 - its docstring is that of the candidate's object
     __slots__ = ("__weakref__", "_boundary_handle")
+    __doc__ = property(lambda self: _ask(self, "getattr", "__doc__"))  # type: ignore[assignment]
 
     def __init__(self, handle: Handle, *unexpected: Any) -> None:
         if unexpected or type(handle) is not Handle:

@@ -3,6 +3,7 @@
 Stand-alone: standard library and pytest only, Python 3.10 and later.
 """
 
+import builtins
 import gc
 import importlib.abc
 import importlib.machinery
@@ -10,7 +11,7 @@ import socket
 import sys
 import types
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,13 @@ def prepared(
     def is_served(name: str) -> bool:
         return name.partition(".")[0] in served
 
-    gate = Gate(Exports(_tells_test_modules(Path(tests)), is_served), float(call_seconds))
+    is_test_module = _tells_test_modules(Path(tests))
+    gate = Gate(Exports(is_test_module, is_served), float(call_seconds))
     gate.line = Line(Wire(channel), opens_even=True, handle=gate.handle_call)
     gate.line.start()
     gate.request("hello")
     sys.meta_path.insert(0, _ProgramFinder(gate, is_served))
-    _share_memory_management(gate)
+    _serve_stand_ins(_stand_in_modules(gate), is_test_module)
     arguments = pytest_arguments(tests, list(files))
 
     def run() -> None:
@@ -55,7 +57,7 @@ class _ProgramModule(types.ModuleType):
 
     def __init__(self, name: str, gate: Gate) -> None:
         super().__init__(name)
-        vars(self)["_boundary_gate"] = gate
+        vars(self).update(_boundary_gate=gate, _boundary_replaced={})
 
     def __getattr__(self, name: str) -> Any:
         if (name.startswith("__") and name not in _OPEN_NAMES) or name.startswith(("pytest", "_pytest")):
@@ -65,11 +67,20 @@ class _ProgramModule(types.ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("__") or isinstance(value, types.ModuleType):
             super().__setattr__(name, value)  # the import system's own notes
-        else:
-            vars(self)["_boundary_gate"].request("module_set", self.__name__, name, value)
+            return
+        replaced: dict[str, Any] = vars(self)["_boundary_replaced"]
+        if name not in replaced and hasattr(self, name):
+            replaced[name] = getattr(self, name)
+        vars(self)["_boundary_gate"].request("module_set", self.__name__, name, value)
 
     def __delattr__(self, name: str) -> None:
-        vars(self)["_boundary_gate"].request("module_del", self.__name__, name)
+        """Delete a name; one that was replaced gets its value back, for that is how pytest undoes a patch."""
+        gate: Gate = vars(self)["_boundary_gate"]
+        replaced: dict[str, Any] = vars(self)["_boundary_replaced"]
+        if name in replaced:
+            gate.request("module_set", self.__name__, name, replaced.pop(name))
+        else:
+            gate.request("module_del", self.__name__, name)
 
 
 class _ProgramFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -147,22 +158,41 @@ def _tells_test_modules(tests: Path) -> Callable[[str], bool]:
     return is_test_module
 
 
-def _share_memory_management(gate: Gate) -> None:
-    """Let a test's ``gc.collect()`` collect, and its ``weakref.ref`` refer, where the objects are."""
-    collect_here = gc.collect
-    reference_here: Callable[[Any, Any], Any] = weakref.ref
+def _stand_in_modules(gate: Gate) -> dict[str, types.ModuleType]:
+    """What test modules get for ``gc`` and ``weakref``: they work where the program's objects are.
+
+    Of ``weakref`` only ``ref`` is there: what else it has would watch a proxy, not the object.
+    """
 
     def collect(generation: int = 2) -> int:
-        found = collect_here(generation)
+        found = gc.collect(generation)
         gate.request("collect")
         return found
 
-    def reference(target: Any, callback: Any = None) -> Any:
-        if type(target) is not Proxy:
-            return reference_here(target, callback)
-        return (
-            gate.request("weakref", target) if callback is None else gate.request("weakref", target, callback)
-        )
+    def reference(target: Any, *callback: Any) -> Any:
+        if type(target) is Proxy:
+            return gate.request("weakref", target, *callback)
+        return weakref.ref(target, *callback)
 
-    gc.collect = collect
-    weakref.ref = reference  # type: ignore[assignment, misc]
+    collector, references = types.ModuleType("gc"), types.ModuleType("weakref")
+    vars(collector).update(vars(gc), collect=collect)
+    vars(references).update(ref=reference)
+    return {"gc": collector, "weakref": references}
+
+
+def _serve_stand_ins(stand_ins: dict[str, types.ModuleType], is_test_module: Callable[[str], bool]) -> None:
+    """Give test modules, and no others, the stand-ins when they import those names."""
+    import_normally = builtins.__import__
+
+    def import_module(
+        name: str,
+        caller: Mapping[str, Any] | None = None,
+        names: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> types.ModuleType:
+        if name in stand_ins and caller is not None and is_test_module(str(caller.get("__name__"))):
+            return stand_ins[name]
+        return import_normally(name, caller, names, fromlist, level)
+
+    builtins.__import__ = import_module
