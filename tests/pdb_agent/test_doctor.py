@@ -1,5 +1,6 @@
 """What the doctor prints, and what it returns."""
 
+import argparse
 import io
 import json
 from contextlib import asynccontextmanager
@@ -35,7 +36,7 @@ async def without_namespaces(spec, backend):
 
 async def examined(open_python, opener=without_namespaces, backend=None, as_json=False):
     out, progress = io.StringIO(), io.StringIO()
-    code = await doctor.run(
+    code = await doctor.examine_backends(
         out=out,
         progress=progress,
         python=open_python,
@@ -80,3 +81,11 @@ async def test_the_same_as_json(open_python):
         "read_key": "stopped",
         "daemon": "stopped",
     }
+
+
+async def test_the_command_alone_probes_and_warns_where_there_is_no_sandbox(capsys):
+    arguments = argparse.Namespace(sandbox=False, json=False, backend=Backend.UNSAFE_NONE)
+    assert await doctor.run(arguments) == 0
+    told = capsys.readouterr()
+    assert "unsafe-none (none)" in told.out
+    assert "NO SANDBOX" in told.err

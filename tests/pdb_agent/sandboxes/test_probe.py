@@ -68,8 +68,8 @@ async def test_when_nothing_works_the_message_names_what_was_tried_and_three_way
         "container: no engine",
         "files and keys",
         "apt install bubblewrap",
-        "--sandbox container",
-        "--sandbox unsafe-none",
+        "--backend container",
+        "--backend unsafe-none",
     ):
         assert piece in message
 

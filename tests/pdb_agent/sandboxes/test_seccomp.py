@@ -171,7 +171,7 @@ def test_beside_the_hosts_files_modes_are_pretended_and_limits_ones_own(machine,
 
 
 def test_an_unknown_machine_is_refused_with_the_next_step():
-    with pytest.raises(SandboxError, match=r"riscv64.*--sandbox container"):
+    with pytest.raises(SandboxError, match=r"riscv64.*--backend container"):
         seccomp.program(families=(), machine="riscv64")
 
 

@@ -1,6 +1,8 @@
-"""What ``pdb-agent doctor --sandbox`` does: tries every attack on every backend that works here."""
+"""What ``pdb-agent doctor`` does: finds the backend for this machine, or tries all attacks on all of them."""
 
+import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,16 @@ from pdb_agent.sandboxes.attacks.running import Outcome, carry_out, prepare_grou
 from pdb_agent.sandboxes.attacks.table import ATTACKS, Attack
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
-from pdb_agent.sandboxes.probe import ORDER, BackendOpener, Chosen, Rejected, nothing_works, try_backend
+from pdb_agent.sandboxes.probe import (
+    ORDER,
+    BackendOpener,
+    Chosen,
+    Rejected,
+    choose,
+    nothing_works,
+    try_backend,
+)
+from pdb_agent.sandboxes.unsafe_none import BANNER
 
 _TITLE_WIDTH = 58
 _COLUMN_WIDTH = 14
@@ -36,7 +47,28 @@ class Examined:
         return isinstance(self.found, Chosen) and all(outcome.is_stopped for outcome in self.outcomes)
 
 
-async def run(
+async def run(arguments: argparse.Namespace) -> int:
+    """The command: with ``--sandbox`` all attacks, else the probe alone; returns the exit code."""
+    if arguments.sandbox:
+        return await examine_backends(
+            out=sys.stdout, progress=sys.stderr, backend=arguments.backend, as_json=arguments.json
+        )
+    chosen = await choose(open_sandbox, wanted=arguments.backend)
+    if arguments.json:
+        sys.stdout.write(json.dumps(chosen.as_dict(), indent=2) + "\n")
+        return 0
+    if chosen.backend is Backend.UNSAFE_NONE:
+        sys.stderr.write(f"{BANNER}\n")
+    for rejected in chosen.rejected:
+        sys.stdout.write(f"not here: {rejected.sentence}\n")
+    sys.stdout.write(
+        f"{chosen.backend} ({chosen.version}) works here and stopped {len(chosen.stops)} attacks; "
+        "pdb-agent doctor --sandbox tries all of them.\n"
+    )
+    return 0
+
+
+async def examine_backends(
     *,
     out: TextIO,
     progress: TextIO,

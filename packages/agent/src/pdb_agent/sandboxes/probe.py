@@ -135,8 +135,8 @@ def nothing_works(rejected: Sequence[Rejected]) -> str:
         "Three ways on:\n"
         f"  1. {INSTALL}, or mend what is named above;\n"
         "  2. start Docker or Podman, name an image with Python and pytest in PDB_AGENT_IMAGE, and use "
-        "--sandbox container;\n"
-        "  3. accept the risk, on a machine that holds nothing of value: --sandbox unsafe-none."
+        "--backend container;\n"
+        "  3. accept the risk, on a machine that holds nothing of value: --backend unsafe-none."
     )
 
 

@@ -267,7 +267,7 @@ def _check_architecture(code: _Assembler, machine: str) -> None:
     if machine not in AUDIT_ARCHITECTURES:
         raise SandboxError(
             f"The system calls of {machine} are not known to the sandbox, only those of "
-            f"{' and '.join(AUDIT_ARCHITECTURES)}: use --sandbox container on this machine."
+            f"{' and '.join(AUDIT_ARCHITECTURES)}: use --backend container on this machine."
         )
     code.load(_ARCHITECTURE)
     code.jump(_JUMP_IF_EQUAL, AUDIT_ARCHITECTURES[machine], then="known architecture")
