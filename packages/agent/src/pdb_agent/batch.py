@@ -1,0 +1,158 @@
+"""Many episodes at bounded concurrency: what is missing of a run is run, what is there is left alone."""
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import anyio
+
+from pdb_agent.config import ArmConfig, PolicyConfig, RunConfig
+from pdb_agent.episode import Ended, EpisodeLog
+from pdb_agent.errors import AgentError
+from pdb_agent.grading.verdict import Tier
+from pdb_agent.loop import EpisodeSettings, run_episode
+from pdb_agent.messages import Reply
+from pdb_agent.policy import Policy
+from pdb_agent.run_folder import ATTEMPTS, RunFolder, Slot
+from pdb_agent.task import Task
+
+PolicyFor = Callable[[PolicyConfig, Task], Policy]
+"""Gives the policy of an arm for a task; one policy may be given again and again."""
+
+
+class BatchError(AgentError):
+    """The run cannot go on; what is done is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Told after every episode."""
+
+    slot: Slot
+    ended: Ended
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run does."""
+
+    config: RunConfig
+    tasks: Sequence[Task]
+    tiers: Mapping[str, Tier]
+    """How each task is graded."""
+    price: Callable[[str, Reply], Decimal | None]
+    """What a reply of a policy costs."""
+    jobs: int = 1
+
+    def slots(self) -> list[Slot]:
+        """Every episode, repetition by repetition, so that a run that is cut off is balanced."""
+        return [
+            Slot(task=task.id, number=number, arm=arm)
+            for number in range(self.config.repetitions)
+            for task in self.tasks
+            for arm in self.config.arms
+        ]
+
+
+async def run_batch(
+    plan: Plan, folder: RunFolder, policy_for: PolicyFor, tell: Callable[[Progress], None]
+) -> int:
+    """Run what is missing; how many episodes are still without a valid end afterwards.
+
+    Raises BatchError when episodes cannot be written down, and what policies raise at their opening.
+    """
+    slots = plan.slots()
+    waiting = [slot for slot in slots if folder.prepare(slot) is not None]
+    batch = _Batch(plan, folder, policy_for, tell, done=len(slots) - len(waiting), total=len(slots))
+    limiter = anyio.CapacityLimiter(plan.jobs)
+    failure: Exception | None = None
+    try:
+        async with anyio.create_task_group() as tasks:
+            for slot in waiting:
+                await limiter.acquire_on_behalf_of(slot)
+                tasks.start_soon(batch.run, slot, limiter)
+    except* (AgentError, OSError) as group:
+        failure = _first(group)
+    if failure is not None:
+        raise failure
+    return sum(1 for slot in slots if slot in batch.unfinished)
+
+
+class _Batch:
+    def __init__(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        policy_for: PolicyFor,
+        tell: Callable[[Progress], None],
+        *,
+        done: int,
+        total: int,
+    ) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._policy_for = policy_for
+        self._tell = tell
+        self._done = done
+        self._total = total
+        self._tasks = {task.id: task for task in plan.tasks}
+        self.unfinished: set[Slot] = set()
+
+    async def run(self, slot: Slot, limiter: anyio.CapacityLimiter) -> None:
+        try:
+            for _ in range(ATTEMPTS):
+                ended = await self._attempt(slot)
+                if ended is None or not ended.reason.is_infrastructure:
+                    break
+            else:
+                ended = None
+            if ended is None:
+                self.unfinished.add(slot)
+        finally:
+            limiter.release_on_behalf_of(slot)
+
+    async def _attempt(self, slot: Slot) -> Ended | None:
+        path = self._folder.prepare(slot)
+        if path is None:
+            return None
+        task = self._tasks[slot.task]
+        arm = self._plan.config.arms[slot.arm]
+        policy = self._policy_for(arm.policy or self._plan.config.policy, task)
+        try:
+            with EpisodeLog(path) as log:
+                ended = await run_episode(task, policy, self._settings(slot, arm, policy), log)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS):
+                raise
+            raise BatchError(
+                f"{path} cannot be written ({error.strerror}): make room and run the same command again; "
+                "what is done is kept."
+            ) from error
+        self._done += not ended.reason.is_infrastructure
+        self._tell(Progress(slot=slot, ended=ended, done=self._done, total=self._total))
+        return ended
+
+    def _settings(self, slot: Slot, arm: ArmConfig, policy: Policy) -> EpisodeSettings:
+        config = self._plan.config
+        sampling = config.sampling.record()
+        if sampling.seed is not None:
+            sampling = replace(sampling, seed=sampling.seed + slot.number)
+        return EpisodeSettings(
+            arm=slot.arm,
+            toolset=arm.record(),
+            limits=config.limits.record(),
+            sampling=sampling,
+            number=slot.number,
+            tier=self._plan.tiers.get(slot.task),
+            backend=config.backend,
+            price=lambda reply: self._plan.price(policy.name, reply),
+        )
+
+
+def _first(group: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure of a group, however deep it lies."""
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
