@@ -47,10 +47,11 @@ def _sockets(pid: int) -> set[str]:
     """The sockets that a process has open, by name; a forked process has its parent's."""
     found: set[str] = set()
     try:
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            target = os.readlink(entry.path)  # noqa: PTH115 - every 100 ms, hundreds of descriptors
-            if target.startswith("socket:"):
-                found.add(target)
+        with os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                target = os.readlink(entry.path)  # noqa: PTH115 - every 100 ms, hundreds of descriptors
+                if target.startswith("socket:"):
+                    found.add(target)
     except OSError:
         pass  # it has ended meanwhile
     return found
