@@ -1,15 +1,17 @@
-"""Rehearsing a crawl: a fetcher that plays pages from a script."""
+"""Rehearsing a crawl, without network."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from gleaner.limits import host_of
-from gleaner.pages import FetchFailed, Moved
+from gleaner.crawler import Crawler, Report
+from gleaner.limits import HostLimits, host_of
+from gleaner.pages import FetchFailed, Moved, PageReader
 
 
-class Rehearsal:
-    """Plays ``script``, a text for each address.
+class Stage:
+    """A fetcher that plays ``script``, which holds a text for each address.
 
     A text ``moved ADDRESS`` sends the reader on, ``failed REASON`` fails, anything else is a page.
     """
@@ -21,19 +23,22 @@ class Rehearsal:
         self._busiest: Counter[str] = Counter()
         self.fetched: list[str] = []
 
-    def hold(self, *urls: str) -> None:
+    def hold(self, urls: Collection[str]) -> None:
         """Hold pages back once they are fetched."""
-        for url in urls:
-            self._held[url] = asyncio.Event()
+        self._held.update((url, asyncio.Event()) for url in urls)
 
-    def let_through(self, *urls: str) -> None:
+    def let_through(self, urls: Collection[str]) -> None:
         """Hold pages back no longer."""
-        for url in urls:
+        for url in [url for url in urls if url in self._held]:
             self._held.pop(url).set()
 
-    def busiest(self, host: str) -> int:
-        """The largest number of pages that were fetched from ``host`` at the same time."""
-        return self._busiest[host]
+    def hosts(self) -> set[str]:
+        """The hosts of the pages in the script."""
+        return {host_of(url) for url in self._script}
+
+    def busiest(self) -> dict[str, int]:
+        """The largest number of pages that were fetched from each host at the same time."""
+        return dict(self._busiest)
 
     async def fetch(self, url: str) -> str:
         """The fetcher."""
@@ -62,3 +67,56 @@ class Rehearsal:
         if kind == "failed":
             raise FetchFailed(rest)
         return text
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What was seen: addresses in the order in which they were fetched, and figures by host.
+
+    ``taken`` are the seats after the last step, ``left_over`` those after the crawl.
+    """
+
+    report: Report
+    fetched: list[str]
+    busiest: dict[str, int]
+    taken: dict[str, int]
+    left_over: dict[str, int]
+
+
+def rehearse(
+    script: Mapping[str, str],
+    entry: str,
+    *,
+    per_host: int = 1,
+    held: Collection[str] = (),
+    steps: Sequence[str] = (),
+) -> Rehearsed:
+    """Crawl all hosts of a script. The pages in ``held`` are held back.
+
+    Steps are ``cancel ADDRESS``, ``let ADDRESS`` through, and ``stop`` the crawl; before each one all
+    tasks have gone as far as they can. After the last step, everything is let through.
+    """
+    return asyncio.run(_rehearse(Stage(script), entry, HostLimits(per_host), held, steps))
+
+
+async def _rehearse(
+    stage: Stage, entry: str, limits: HostLimits, held: Collection[str], steps: Sequence[str]
+) -> Rehearsed:
+    stage.hold(held)
+    crawler = Crawler(PageReader(stage.fetch, limits), stage.hosts())
+    crawling = asyncio.create_task(crawler.crawl(entry))
+    await stage.go_on()
+    for step in steps:
+        what, _, url = step.partition(" ")
+        if what == "cancel":
+            await crawler.cancel(url)
+        elif what == "let":
+            stage.let_through([url])
+        else:
+            crawling.cancel()
+        await stage.go_on()
+    taken = {host: limits.in_use(host) for host in sorted(stage.hosts())}
+    stage.let_through(held)
+    await asyncio.wait({crawling})
+    left_over = {host: limits.in_use(host) for host in sorted(stage.hosts())}
+    return Rehearsed(crawler.report, stage.fetched, stage.busiest(), taken, left_over)
