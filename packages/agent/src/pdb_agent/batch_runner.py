@@ -2,11 +2,12 @@
 
 Stand-alone, stdlib and pytest only, started by path with the folder that holds
 them all, the seconds that a test may take and the file for the answer: how each
-test ended and what could not be collected, by pytest's ids.
+test ended, what it raised and what could not be collected, by pytest's ids.
 """
 
 import importlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Generator
@@ -33,6 +34,7 @@ class Batch:
 
     def __init__(self, root: Path, test_seconds: float) -> None:
         self.outcomes: dict[str, str] = {}
+        self.errors: dict[str, str] = {}
         self.problems: dict[str, str] = {}
         self._root = root
         self._test_seconds = test_seconds
@@ -40,7 +42,7 @@ class Batch:
     def pytest_collectstart(self, collector: pytest.Collector) -> None:
         """Let a test module import from its own folder, and nothing that another one imported."""
         if isinstance(collector, pytest.Module):
-            folder = self._root / collector.path.relative_to(self._root).parts[0]
+            folder = self._folder(collector.path)
             sys.path[:] = [str(folder), *(entry for entry in sys.path if not self._is_ours(entry))]
             for name, module in list(sys.modules.items()):
                 if self._is_ours(_file(module)):
@@ -53,11 +55,15 @@ class Batch:
             self.problems[report.nodeid] = str(report.longrepr).strip().splitlines()[-1][:300]
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self) -> Generator[None, object, object]:
-        """Raise TimeoutError in a test that takes too long."""
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Run a test in its folder, raise TimeoutError when it takes too long, and note what it raises."""
+        os.chdir(self._folder(item.path))
         signal.setitimer(signal.ITIMER_REAL, self._test_seconds)
         try:
             return (yield)
+        except BaseException as error:
+            self.errors[item.nodeid] = type(error).__name__
+            raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -69,6 +75,9 @@ class Batch:
                 report.outcome if is_plain else f"{report.outcome} in {report.when}"
             )
 
+    def _folder(self, path: Path) -> Path:
+        return self._root / path.relative_to(self._root).parts[0]
+
     def _is_ours(self, path: str) -> bool:
         return bool(path) and Path(path).is_relative_to(self._root)
 
@@ -78,7 +87,7 @@ def main(root: str, test_seconds: str, answer: str) -> None:
     signal.signal(signal.SIGALRM, _too_long)
     batch = Batch(Path(root), float(test_seconds))
     pytest.main([*_OPTIONS, f"--rootdir={root}", root], plugins=[batch])
-    found = {"outcomes": batch.outcomes, "problems": batch.problems}
+    found = {"outcomes": batch.outcomes, "errors": batch.errors, "problems": batch.problems}
     Path(answer).write_text(json.dumps(found), "utf-8")
 
 
