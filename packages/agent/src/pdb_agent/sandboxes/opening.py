@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import cache
 
 import anyio
 
@@ -10,6 +11,7 @@ from pdb_agent.sandboxes.bubblewrap import start_bubblewrap
 from pdb_agent.sandboxes.container import start_container
 from pdb_agent.sandboxes.held import HeldSandbox
 from pdb_agent.sandboxes.landlock import start_landlock
+from pdb_agent.sandboxes.probe import Chosen, choose
 from pdb_agent.sandboxes.unsafe_none import start_unsafe_none
 
 
@@ -20,7 +22,7 @@ async def open_sandbox(spec: SandboxSpec, backend: Backend | None = None) -> Asy
     ``backend`` None takes the strongest that works here. Raises NoSandboxError when none
     does, SandboxError when this one cannot start.
     """
-    sandbox = _begin(spec, backend or Backend.BUBBLEWRAP)
+    sandbox = _begin(spec, backend or (await strongest()).backend)
     failure: Exception | None = None
     try:
         async with anyio.create_task_group() as task_group:
@@ -34,6 +36,22 @@ async def open_sandbox(spec: SandboxSpec, backend: Backend | None = None) -> Asy
         await sandbox.aclose()
     if failure is not None:
         raise failure
+
+
+async def strongest() -> Chosen:
+    """The strongest backend that works here; tried once, and remembered as long as this process lives.
+
+    Raises NoSandboxError. A backend that fails later does not make room for a weaker one.
+    """
+    found = _found()
+    if not found:
+        found.append(await choose(open_sandbox))
+    return found[0]
+
+
+@cache
+def _found() -> list[Chosen]:
+    return []
 
 
 def _begin(spec: SandboxSpec, backend: Backend) -> HeldSandbox:
