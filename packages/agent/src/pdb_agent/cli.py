@@ -1,15 +1,20 @@
-"""The command line: ``pdb-agent doctor`` and ``pdb-agent tasks``.
+"""The command line: ``pdb-agent run | eval | tasks | doctor``.
 
 Heavy modules are imported once the arguments are known, so that ``--help`` is quick.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pdb_agent.errors import AgentError, TaskError
 from pdb_agent.sandbox import Backend
+
+if TYPE_CHECKING:
+    from pdb_agent.config import RunConfig
 
 INTERRUPTED = 130
 IMPORT_KINDS = ("quixbugs", "humanevalfix", "git", "mini-nightmare")
@@ -43,8 +48,48 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="write the result as JSON")
     _add_backend(doctor)
     doctor.set_defaults(run=_doctor)
+    _add_run(commands.add_parser("run", help="one episode, shown as it happens"))
+    _add_eval(commands.add_parser("eval", help="many episodes: tasks × arms × repetitions; continues a run"))
     _add_tasks(commands.add_parser("tasks", help="look at bug tasks, prove them valid, make and import some"))
     return parser
+
+
+def _add_eval(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.add_argument(
+        "--out", type=Path, required=True, help="folder of the run; an existing one is continued"
+    )
+    evaluate.add_argument("--split", choices=("train", "validation", "test"), help="tasks of one split")
+    evaluate.add_argument("--tasks", metavar="ID,…", help="tasks by id; default: all")
+    evaluate.add_argument("--arms", metavar="TOOLSET,…", help="arms by toolset, such as debug,no-debugger")
+    evaluate.add_argument("--repetitions", type=int, metavar="N", help="episodes per task and arm; default 8")
+    evaluate.add_argument("--jobs", type=int, default=1, help="episodes at once")
+    _add_settings(evaluate)
+    evaluate.set_defaults(run=_eval)
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("id", help="task")
+    run.add_argument("--toolset", default="debug")
+    run.add_argument("--log", type=Path, help="new file for the episode's events")
+    _add_settings(run)
+    run.set_defaults(run=_run)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, help="TOML file; options below and -s go before it")
+    parser.add_argument(
+        "--policy", help="oracle, or provider/model: anthropic, openai, openrouter, vllm, compatible"
+    )
+    parser.add_argument("--base-url", help="address of the policy's server, ending in /v1")
+    parser.add_argument(
+        "-s",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="such as limits.turns=30",
+    )
+    _add_backend(parser)
 
 
 def _add_backend(parser: argparse.ArgumentParser) -> None:
@@ -114,6 +159,61 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from pdb_agent import doctor
 
     return anyio.run(doctor.run, arguments)
+
+
+def _config(arguments: argparse.Namespace, more: Sequence[str] = ()) -> "RunConfig":
+    """The tree of a file, options and -s. Raises ConfigError."""
+    from pdb_agent.config import read_config
+
+    given = {
+        "policy.name": arguments.policy,
+        "policy.base_url": arguments.base_url,
+        "backend": arguments.backend,
+    }
+    options = [f"{name}={json.dumps(str(value))}" for name, value in given.items() if value is not None]
+    return read_config(arguments.config, [*options, *more, *arguments.settings])
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    import anyio
+
+    from pdb_agent import run_commands
+
+    if arguments.jobs < 1:
+        raise TaskError("--jobs has to be 1 or more.")
+    more: list[str] = []
+    if arguments.split:
+        more.append(f'tasks.split="{arguments.split}"')
+    if arguments.tasks:
+        more.append(f"tasks.ids={json.dumps(arguments.tasks.split(','))}")
+    if arguments.repetitions:
+        more.append(f"repetitions={arguments.repetitions}")
+    if arguments.arms:
+        arms = ", ".join(f'"{name}" = {{toolset = "{name}"}}' for name in arguments.arms.split(","))
+        more.append(f"arms={{{arms}}}")
+    config = _config(arguments, more)
+
+    async def evaluate() -> int:
+        return await run_commands.evaluate(
+            config, arguments.out, jobs=arguments.jobs, stream=sys.stdout, progress=sys.stderr
+        )
+
+    return anyio.run(evaluate)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    import anyio
+
+    from pdb_agent import run_commands
+
+    arm = f'arms={{"{arguments.toolset}" = {{toolset = "{arguments.toolset}"}}}}'
+    config = _config(arguments, [f'tasks.ids=["{arguments.id}"]', arm])
+    task = run_commands.select_tasks(config)[0]
+
+    async def run() -> int:
+        return await run_commands.run_one(task, config, log_path=arguments.log, stream=sys.stdout)
+
+    return anyio.run(run)
 
 
 def _root(arguments: argparse.Namespace) -> Path:
