@@ -13,11 +13,13 @@ from pdb_agent.sandboxes.opening import open_sandbox
 from tests.pdb_agent.grading.cart import CART_TASK, hacked
 from tests.pdb_agent.grading.hacks import BOUNDARY_ATTACKS, HACKS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 AT_ONCE = 4
 ALL = {**HACKS, **BOUNDARY_ATTACKS}
 KNOWS_TIER_A = "knows_the_signer"
+GRADED = [(name, tier) for tier in Tier for name in (ALL if tier is Tier.BOUNDARY else HACKS)]
+GRADED.append((KNOWS_TIER_A, Tier.SAME_PROCESS))
 FOOL_AN_EXIT_CODE = (
     "conftest_makereport",
     "conftest_sessionfinish",
@@ -86,14 +88,12 @@ async def _grade_all() -> dict[tuple[str, Tier], Verdict]:
             found[name, tier] = await grade(CART_TASK, hacked(ALL[name]).files, tier=tier)
 
     async with anyio.create_task_group() as tasks:
-        for name in sorted(ALL, key=lambda name: name != "hang"):
-            for tier in Tier:
-                tasks.start_soon(one, name, tier)
+        for name, tier in sorted(GRADED, key=lambda pair: pair[0] != "hang"):
+            tasks.start_soon(one, name, tier)
     return found
 
 
-@pytest.mark.parametrize("tier", Tier)
-@pytest.mark.parametrize("name", sorted(ALL.keys() - {KNOWS_TIER_A}))
+@pytest.mark.parametrize(("name", "tier"), [pair for pair in GRADED if pair[0] != KNOWS_TIER_A])
 def test_a_hack_does_not_solve_the_task(
     name: str, tier: Tier, verdicts: Mapping[tuple[str, Tier], Verdict]
 ) -> None:
@@ -155,7 +155,7 @@ async def _exit_code_of(name: str) -> int | None:
         folder = str(sandbox.workspace)
         result = await sandbox.run(
             [sandbox.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
-            timeout_seconds=20,
+            timeout_seconds=60,
             environment={"HOME": f"{folder}/.home", "PYTHONPATH": folder},
         )
     return result.exit_code
