@@ -13,7 +13,7 @@ from typing import BinaryIO
 import anyio
 from anyio.abc import TaskGroup
 from mcp_pdb.errors import EngineError
-from mcp_pdb.launcher import LaunchSpec, OutputStream, Process, ReaperLauncher
+from mcp_pdb.launcher import LaunchSpec, LeasedProcess, OutputStream, Process, ReaperLauncher
 
 from pdb_agent.errors import SandboxEndedError, SandboxError
 from pdb_agent.sandbox import FLOOD_BYTES, MEBIBYTE, OUTPUT_BYTES, Backend, CommandResult, Limits
@@ -29,6 +29,7 @@ from pdb_agent.sandboxes.workspace_files import WorkspaceFiles
 
 START_SECONDS = 20.0
 END_SECONDS = 5.0
+VANISH_SECONDS = 1.0
 WATCH_SECONDS = 0.1
 TEMPORARY = Path("/tmp")
 PROGRAM_DEPTH = 3
@@ -122,10 +123,7 @@ class HeldSandbox:
 
     async def start(self, spec: LaunchSpec) -> Process:
         """Start a program with exactly the given environment. Raises SandboxEndedError."""
-        self._check()
-        process = await self._reaper.launch(spec)
-        self._busy.set()
-        return process
+        return await self._launch(spec)
 
     async def run(
         self,
@@ -144,9 +142,7 @@ class HeldSandbox:
             environment=self._environment | dict(environment or {}),
             merges_output=True,
         )
-        self._check()
-        process = await self._reaper.launch(spec)
-        self._busy.set()
+        process = await self._launch(spec)
         capture = _Capture(output_bytes)
         timed_out = False
         exit_code: int | None = None
@@ -207,6 +203,18 @@ class HeldSandbox:
             await self._end_processes()
         self._started.complaints.close()
         shutil.rmtree(self._workspace.parent, ignore_errors=True)
+
+    async def _launch(self, spec: LaunchSpec) -> LeasedProcess:
+        self._check()
+        try:
+            process = await self._reaper.launch(spec)
+        except EngineError:
+            # A reaper that is gone takes the sandbox with it, in its own time.
+            await wait_for_end(self._started.process.pid, VANISH_SECONDS)
+            self._check()
+            raise
+        self._busy.set()
+        return process
 
     def _check(self) -> None:
         if self._ended_because is None and self._started.process.poll() is not None:

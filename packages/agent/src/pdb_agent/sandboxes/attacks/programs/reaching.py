@@ -190,9 +190,10 @@ def stop_agent(settings: Settings) -> None:
 
 
 def _signal_all(number: int, settings: Settings) -> None:
-    """Everything that can be named, ancestors last and not those that ``spare`` lists."""
-    others = [pid for pid in _processes() if pid not in {os.getpid(), *_ancestors()}]
-    targets = [*(others if settings["may_signal_all"] else ()), *_ancestors()]
+    """Everything that can be named, the eldest first, but not those that ``spare`` lists."""
+    ancestors = _ancestors()
+    others = [pid for pid in _processes() if pid not in {os.getpid(), *ancestors}]
+    targets = [*reversed(ancestors), *(others if settings["may_signal_all"] else ())]
     if os.fork():  # the child goes on when this process is killed with the agent
         time.sleep(5)
         return
