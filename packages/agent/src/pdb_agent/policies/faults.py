@@ -74,7 +74,7 @@ class Endpoint:
     def quoted(self, text: str) -> str:
         """A provider's words, cleaned of keys and cut to a length that fits into an error."""
         clean = text.replace(self.key, "…") if self.key else text
-        clean = " ".join(_LOOKS_LIKE_A_KEY.sub("…", clean).split())
+        clean = " ".join(_LOOKS_LIKE_A_KEY.sub("…", clean).split()).rstrip(".")
         return clean if len(clean) <= _LONGEST_QUOTE_CHARS else clean[: _LONGEST_QUOTE_CHARS - 1] + "…"
 
 

@@ -87,13 +87,14 @@ class ChatCompletions:
         self._endpoint = endpoint
         self._settings = settings or ChatSettings()
         self.name = f"{self._settings.flavour}/{endpoint.model}"
+        key = endpoint.key or _NO_KEY
         self._client = openai.AsyncOpenAI(
-            api_key=endpoint.key or _NO_KEY,
+            api_key=key,
             base_url=endpoint.base_url,
             timeout=endpoint.timeout_seconds,
             max_retries=0,
             http_client=http_client,
-            default_headers=_without_ambient_headers(openai),
+            default_headers=_headers(openai, key),
         )
         # What the SDK found in OPENAI_… variables is meant for OpenAI, not for whoever this server is.
         self._client.organization = self._client.project = None
@@ -297,7 +298,9 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _without_ambient_headers(openai: Any) -> dict[str, Any]:
-    """The headers of OPENAI_CUSTOM_HEADERS, taken out again: they are for OpenAI."""
+def _headers(openai: Any, key: str) -> dict[str, Any]:
+    """Our own key, and none of what OPENAI_CUSTOM_HEADERS would add: that is for OpenAI."""
     lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()
-    return {line.partition(":")[0].strip(): openai.Omit() for line in lines if ":" in line}
+    ambient = {line.partition(":")[0].strip(): openai.Omit() for line in lines if ":" in line}
+    own = {name: value for name, value in ambient.items() if name.lower() != "authorization"}
+    return {**own, "Authorization": f"Bearer {key}"}

@@ -15,12 +15,12 @@ from typing import Protocol, Self
 
 import anyio
 
-from pdb_agent.messages import Attempt, Message, Reply, Stop, ToolSpec, Usage
+from pdb_agent.messages import Attempt, Message, Reply, Stop, ToolSpec
 from pdb_agent.policies.faults import FaultKind, RequestFault
 from pdb_agent.policy import PolicyUnavailableError, Sampling
 
 DISCARDED_USAGE = "discarded"
-"""Key in ``raw_usage`` of what empty replies before this one used: a list of usage classes."""
+"""Key in ``raw_usage`` of what empty replies before this one used: objects of usage and raw_usage."""
 
 
 def _utc_now() -> datetime:
@@ -86,7 +86,7 @@ class RetryingPolicy:
         """The next reply: exactly one, whatever was tried before it. Raises PolicyError."""
         rules = self._rules
         attempts: list[Attempt] = []
-        discarded: list[Usage] = []
+        discarded: list[Reply] = []
         while True:
             started = rules.monotonic()
             try:
@@ -100,7 +100,7 @@ class RetryingPolicy:
             else:
                 if not _is_empty(reply) or len(discarded) + 1 >= rules.empty_tries:
                     return _told(reply, attempts, discarded, rules.monotonic() - started)
-                discarded.append(reply.usage)
+                discarded.append(reply)
                 error, wait_seconds = "The reply was empty.", self._backoff_seconds(len(attempts))
             attempts.append(Attempt(error=error, waited_seconds=wait_seconds))
             if rules.on_attempt is not None:
@@ -163,8 +163,10 @@ def _is_empty(reply: Reply) -> bool:
     return not said and reply.stop is Stop.END
 
 
-def _told(reply: Reply, attempts: Sequence[Attempt], discarded: Sequence[Usage], seconds: float) -> Reply:
+def _told(reply: Reply, attempts: Sequence[Attempt], discarded: Sequence[Reply], seconds: float) -> Reply:
     raw_usage = dict(reply.raw_usage)
     if discarded:
-        raw_usage[DISCARDED_USAGE] = [asdict(usage) for usage in discarded]
+        raw_usage[DISCARDED_USAGE] = [
+            {"usage": asdict(empty.usage), "raw_usage": dict(empty.raw_usage)} for empty in discarded
+        ]
     return replace(reply, attempts=tuple(attempts), seconds=seconds, raw_usage=raw_usage)
