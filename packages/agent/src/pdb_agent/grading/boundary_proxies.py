@@ -78,7 +78,7 @@ class Gate:
         try:
             printed, error = answer["printed"], answer.get("error")
             value = decode(answer.get("value") if error is None else error, self.resolved)
-        except (WireError, KeyError, TypeError, AttributeError, RecursionError):
+        except (WireError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
             self.line.take_down("broken")
             raise LineDownError("The program's process has broken the protocol.") from None
         if isinstance(printed, str) and printed:
@@ -98,7 +98,7 @@ class Gate:
             keywords = {
                 str(name): decode(value, self.resolved) for name, value in payload["keywords"].items()
             }
-        except (WireError, LineDownError, KeyError, TypeError, AttributeError, RecursionError):
+        except (WireError, LineDownError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
             return self._broken()
         try:
             return {"value": self.encoded(self._exports.answer(target, operation, arguments, keywords))}
@@ -264,6 +264,8 @@ class Proxy:  # noqa: D101 - its docstring is that of the candidate's object
         return _ask(self, "reversed")
 
     def __contains__(self, item: Any) -> bool:
+        if handle_of(self).is_plain and type(item) is not Proxy:
+            return item in _ask(self, "plain")
         return _exactly(bool, _ask(self, "contains", item))
 
     def __enter__(self) -> Any:
