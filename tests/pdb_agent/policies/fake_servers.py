@@ -19,7 +19,7 @@ class Answer:
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    fault: Literal["reset", "silence"] | None = None
+    fault: Literal["reset", "silence", "drip"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +81,8 @@ class FakeServer:
             *(f"{name}: {value}" for name, value in headers.items()),
         ]
         head = "\r\n".join([*lines, "", ""]).encode()
+        if answer.fault == "drip":
+            return await _drip(stream, head + answer.body)
         if answer.fault == "reset":
             await stream.send(head + answer.body[: len(answer.body) // 2])
             raw = stream.extra(anyio.abc.SocketAttribute.raw_socket)
@@ -88,6 +90,17 @@ class FakeServer:
             return False
         await stream.send(head + answer.body)
         return True
+
+
+async def _drip(stream: anyio.abc.SocketStream, content: bytes) -> bool:
+    """A byte now and then, always sooner than a timeout of one read."""
+    try:
+        for start in range(len(content)):
+            await stream.send(content[start : start + 1])
+            await anyio.sleep(0.05)
+    except anyio.BrokenResourceError:
+        return False
+    return True
 
 
 async def _until(stream: anyio.abc.SocketStream, pending: bytes, mark: bytes) -> tuple[bytes | None, bytes]:

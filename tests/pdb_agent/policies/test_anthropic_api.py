@@ -56,7 +56,7 @@ async def test_thinking_goes_back_byte_for_byte_and_in_order():
 
 
 async def test_all_results_stand_in_one_user_message_before_any_text():
-    then = (results("a", "b", "c"), UserMessage(text="Three turns are left."))
+    then = (results("a", "b"), UserMessage(text="Three turns are left."), results("c"))
     _, requests = await talked(ANTHROPIC.calls("a", "b", "c"), ANTHROPIC.text("ok"), then=then)
     roles = [message["role"] for message in requests[1].json["messages"]]
     last = requests[1].json["messages"][-1]["content"]

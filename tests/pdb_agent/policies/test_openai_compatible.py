@@ -146,7 +146,7 @@ async def test_sampling_and_extra_fields_are_sent_and_recorded():
     body = requests[0].json
     assert {key: body[key] for key in expected} == expected
     assert {key: body[key] for key in extra} == extra
-    assert reply.sent == expected
+    assert reply.sent == {**expected, **extra}
 
 
 async def test_openrouter_is_asked_for_effort_in_its_own_field():
@@ -220,10 +220,11 @@ async def test_an_error_inside_a_good_status_keeps_its_class():
         "This model's maximum context length is 2048 tokens. However, your request has 3000 input tokens.",
         "The decoder prompt (length 5000) is longer than the maximum model length of 2048.",
         "max_tokens must be at most 100 because max_model_len is 2048",
-        "Input length exceeds the model's maximum",
+        "The request exceeds the available context size, try increasing it",
+        "The input token count (70000) exceeds the maximum number of tokens allowed (65536).",
     ],
 )
-async def test_the_ways_of_vllm_to_say_too_long_are_known(message: str):
+async def test_the_ways_of_servers_to_say_too_long_are_known(message: str):
     with pytest.raises(ContextOverflowError):
         await talked(
             Answer(
@@ -231,6 +232,12 @@ async def test_the_ways_of_vllm_to_say_too_long_are_known(message: str):
                 body=as_body({"error": {"message": message, "type": "BadRequestError", "code": 400}}),
             )
         )
+
+
+async def test_another_maximum_is_no_overflow():
+    message = "tools.0.function.description: String exceeds the maximum length of 1024"
+    with pytest.raises(PolicyRequestError, match="maximum length of 1024"):
+        await talked(Answer(status=400, body=as_body({"error": {"message": message, "code": 400}})))
 
 
 async def test_a_server_started_without_tools_says_what_to_start_it_with():

@@ -1,5 +1,6 @@
 """What goes wrong on the way, through the official SDKs against a server that does it."""
 
+import logging
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -67,6 +68,20 @@ async def test_retry_after_as_a_date_is_the_least_wait(case: DialectCase):
     date = format_datetime(NOW + timedelta(seconds=30), usegmt=True)
     await asked(case, error(503, "Busy.", headers={"retry-after": date}), case.text("done"), around=around)
     assert around.waits == [30.5]
+
+
+async def test_retry_after_in_milliseconds_is_the_least_wait(case: DialectCase):
+    around = Surroundings()
+    headers = {"retry-after-ms": "1500", "retry-after": "99"}
+    await asked(case, error(429, "Slow.", headers=headers), case.text("done"), around=around)
+    assert around.waits == [2.0]
+
+
+async def test_an_unreadable_retry_after_changes_nothing(case: DialectCase):
+    around = Surroundings()
+    headers = {"retry-after-ms": "soon", "retry-after": "whenever"}
+    await asked(case, error(429, "Slow.", headers=headers), case.text("done"), around=around)
+    assert around.waits == [0.5]
 
 
 async def test_a_server_that_wants_a_long_pause_is_given_up_at_once(case: DialectCase):
@@ -191,6 +206,20 @@ async def test_the_key_goes_to_the_server_and_nowhere_into_the_reply(case: Diale
     assert KEY in (headers.get("x-api-key") or headers["authorization"])
     assert KEY not in repr(reply)
     assert server.requests[0].path == case.path
+
+
+async def test_no_key_is_logged_by_anything_on_the_way(case: DialectCase, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG)
+    await asked(case, error(500, "Down."), case.text("done"))
+    assert caplog.records
+    assert KEY not in caplog.text
+
+
+async def test_a_server_that_drips_meets_the_limit_of_the_whole_request(case: DialectCase):
+    dripping = Answer(body=b" " * 1000 + case.text("late").body, fault="drip")
+    reply, _ = await asked(case, dripping, case.text("done"), timeout_seconds=0.3)
+    assert reply.message.text == "done"
+    assert "did not answer within 0.3 seconds" in reply.attempts[0].error
 
 
 async def test_fields_nobody_documented_change_nothing(case: DialectCase):

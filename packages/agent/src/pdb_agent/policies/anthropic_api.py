@@ -26,7 +26,7 @@ from pdb_agent.messages import (
 )
 from pdb_agent.policies.anthropic_models import claude_settings
 from pdb_agent.policies.call_parsing import INVALID_JSON, read_call, replayable_arguments
-from pdb_agent.policies.faults import Endpoint, sdk_faults, unreadable
+from pdb_agent.policies.faults import Endpoint, request_timeout, sdk_faults, unreadable
 from pdb_agent.policies.wire import as_json, count, object_at, text_at
 from pdb_agent.policy import Sampling
 
@@ -74,7 +74,7 @@ class AnthropicMessages:
         self._client = anthropic.AsyncAnthropic(
             api_key=endpoint.key,
             base_url=endpoint.base_url,
-            timeout=endpoint.timeout_seconds,
+            timeout=request_timeout(anthropic, endpoint),
             max_retries=0,
             http_client=http_client,
         )
@@ -99,7 +99,9 @@ class AnthropicMessages:
         create: Any = self._client.messages.with_raw_response.create
         with sdk_faults(self._sdk, self._endpoint):
             raw = await create(**request, extra_body={**extra, **self._extra_body})
-        return self._reply(raw.http_response.content, raw.headers.get("request-id") or "", sent)
+        return self._reply(
+            raw.http_response.content, raw.headers.get("request-id") or "", {**sent, **self._extra_body}
+        )
 
     def _reply(self, content: bytes, request_id: str, sent: Mapping[str, Any]) -> Reply:
         try:
@@ -162,9 +164,14 @@ def _add(turns: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -
     if not blocks:  # an empty reply has nothing to send, and empty messages are refused
         return
     if turns and turns[-1]["role"] == role:
-        turns[-1]["content"] = [*turns[-1]["content"], *blocks]
+        merged = [*turns[-1]["content"], *blocks]
+        turns[-1]["content"] = sorted(merged, key=_after_results) if role == "user" else merged
     else:
         turns.append({"role": role, "content": blocks})
+
+
+def _after_results(block: Mapping[str, Any]) -> bool:
+    return block["type"] != "tool_result"
 
 
 def _assistant(message: AssistantMessage, name: str) -> list[dict[str, Any]]:

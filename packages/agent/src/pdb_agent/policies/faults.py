@@ -12,17 +12,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
 
+import anyio
+
 from pdb_agent.policy import ContextOverflowError, PolicyError, PolicyRequestError, PolicyUnavailableError
 
 _LONGEST_QUOTE_CHARS = 500
 _OVERFLOW_WORDS = re.compile(
-    r"context[_ ]length|maximum context|context (window|limit)|prompt is too long|prompt \(.*\) is too long"
-    r"|input (is )?too long|exceeds? the (model's )?(maximum|context)"
-    r"|reduce the length of the (input|messages|prompt)|longer than the maximum model length|max_model_len",
+    r"context[_ ](length|size|window|limit)|maximum context|prompt is too long|input (is )?too long"
+    r"|exceeds? the maximum (input|number of (input )?tokens)|longer than the maximum model length"
+    r"|reduce the length of the (input|messages|prompt)|max_model_len",
     re.IGNORECASE,
 )
 _SHORT_OF_CREDIT = re.compile(r"insufficient_quota|credit balance|billing", re.IGNORECASE)
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(sk|key|pk)-[\w*.\-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+_CONNECT_SECONDS = 30.0
 _NEVER_BETTER_LATER = frozenset({501, 505})
 
 
@@ -78,14 +81,25 @@ class Endpoint:
         return clean if len(clean) <= _LONGEST_QUOTE_CHARS else clean[: _LONGEST_QUOTE_CHARS - 1] + "…"
 
 
+def request_timeout(sdk: Any, endpoint: Endpoint) -> Any:
+    """The SDK's timeouts for one request: an address that nobody answers at is found out sooner."""
+    seconds = endpoint.timeout_seconds
+    return sdk.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+
+
 @contextmanager
 def sdk_faults(sdk: Any, endpoint: Endpoint) -> Generator[None]:
-    """Turn what the SDK (a module, ``anthropic`` or ``openai``) raises into RequestFault."""
+    """Bound a request in time, and turn what the SDK raises into RequestFault.
+
+    ``sdk`` is a module, ``anthropic`` or ``openai``. Its own timeouts hold for
+    each read, and a server that sends a byte now and then would never meet one.
+    """
     try:
-        yield
+        with anyio.fail_after(endpoint.timeout_seconds):
+            yield
     except sdk.APIStatusError as error:
         raise status_fault(endpoint, error.status_code, error.body, headers=error.response.headers) from None
-    except sdk.APITimeoutError:
+    except (sdk.APITimeoutError, TimeoutError):
         sentence = f"{endpoint.title} did not answer within {endpoint.timeout_seconds:g} seconds."
         raise RequestFault(sentence, FaultKind.TRANSIENT) from None
     except sdk.APIConnectionError as error:

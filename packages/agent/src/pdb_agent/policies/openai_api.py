@@ -20,7 +20,7 @@ from pdb_agent.messages import (
     UserMessage,
 )
 from pdb_agent.policies.call_parsing import read_call, replayable_arguments
-from pdb_agent.policies.faults import Endpoint, sdk_faults, status_fault, unreadable
+from pdb_agent.policies.faults import Endpoint, request_timeout, sdk_faults, status_fault, unreadable
 from pdb_agent.policies.openai_models import ENCRYPTED_REASONING, gpt_settings, gpt_traits
 from pdb_agent.policies.wire import as_json, count, object_at, text_at
 from pdb_agent.policy import Sampling
@@ -60,7 +60,7 @@ class OpenAIResponses:
         self._client = openai.AsyncOpenAI(
             api_key=endpoint.key,
             base_url=endpoint.base_url,
-            timeout=endpoint.timeout_seconds,
+            timeout=request_timeout(openai, endpoint),
             max_retries=0,
             http_client=http_client,
         )
@@ -86,7 +86,9 @@ class OpenAIResponses:
         create: Any = self._client.responses.with_raw_response.create
         with sdk_faults(self._sdk, self._endpoint):
             raw = await create(**request, extra_body=self._extra_body)
-        return self._reply(raw.http_response.content, raw.headers.get("x-request-id") or "", sent)
+        return self._reply(
+            raw.http_response.content, raw.headers.get("x-request-id") or "", {**sent, **self._extra_body}
+        )
 
     def _reply(self, content: bytes, request_id: str, sent: Mapping[str, Any]) -> Reply:
         body = self._body(content)

@@ -23,7 +23,14 @@ from pdb_agent.messages import (
     UserMessage,
 )
 from pdb_agent.policies.call_parsing import calls_in_text, read_call, replayable_arguments
-from pdb_agent.policies.faults import Endpoint, RequestFault, sdk_faults, status_fault, unreadable
+from pdb_agent.policies.faults import (
+    Endpoint,
+    RequestFault,
+    request_timeout,
+    sdk_faults,
+    status_fault,
+    unreadable,
+)
 from pdb_agent.policies.wire import as_json, count, object_at
 from pdb_agent.policy import Sampling
 
@@ -91,7 +98,7 @@ class ChatCompletions:
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=endpoint.base_url,
-            timeout=endpoint.timeout_seconds,
+            timeout=request_timeout(openai, endpoint),
             max_retries=0,
             http_client=http_client,
             default_headers=_headers(openai, key),
@@ -104,6 +111,7 @@ class ChatCompletions:
     ) -> Reply:
         """The reply to one request. Raises RequestFault."""
         sent, extra = _sampling_fields(sampling, self._settings)
+        extra |= self._settings.extra_body
         request: dict[str, Any] = {
             "model": self._endpoint.model,
             "messages": chat_messages(system, messages, self.name),
@@ -113,7 +121,7 @@ class ChatCompletions:
             request["tools"] = [_tool(tool) for tool in tools]
         create: Any = self._client.chat.completions.with_raw_response.create
         with sdk_faults(self._sdk, self._endpoint):
-            raw = await create(**request, extra_body={**extra, **self._settings.extra_body})
+            raw = await create(**request, extra_body=extra)
         # Ids must be unique in a conversation, and the same when it is recorded and played again.
         reply = self._reply(raw.http_response.content, tools, f"call_{len(messages)}", {**sent, **extra})
         return replace(reply, request_id=raw.headers.get("x-request-id") or reply.request_id)
