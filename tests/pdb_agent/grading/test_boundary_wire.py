@@ -41,9 +41,7 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner)
         | st.dictionaries(st.text(), inner)
-        | st.fixed_dictionaries(
-            {}, optional=dict.fromkeys(("int", "dict", "set", "Decimal", "date"), inner)
-        )
+        | st.fixed_dictionaries({}, optional=dict.fromkeys(("int", "dict", "set", "Decimal", "date"), inner))
     ),
     max_leaves=10,
 )

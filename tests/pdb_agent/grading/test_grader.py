@@ -137,6 +137,26 @@ async def test_the_order_of_tests_and_a_shared_state_do_not_confuse_the_counts(t
 
 
 @BOTH
+async def test_a_list_that_two_objects_share_is_seen_though_the_boundary_copies_it(tier: Tier) -> None:
+    task = small_task(
+        "class Box:\n    def __init__(self, items):\n        self.items = items\n",
+        """
+        from prog.core import Box
+
+
+        def test_a_box_keeps_its_own_items():
+            items = [1]
+            box = Box(items)
+            items.append(2)
+            assert box.items == [1]
+        """,
+    )
+    assert not (await grade(task, task.workspace, tier=tier)).solved
+    own = task.workspace["prog/core.py"].replace(b"= items", b"= list(items)")
+    assert (await grade(task, {**task.workspace, "prog/core.py": own}, tier=tier)).solved
+
+
+@BOTH
 async def test_running_out_of_time_is_said_and_is_no_tampering(tier: Tier) -> None:
     task = small_task(
         "def wait():\n    while True: pass\n",

@@ -6,6 +6,7 @@ could write. It says counts only, for a model may read it.
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_pdb.errors import DebuggerError
@@ -19,7 +20,7 @@ from pdb_agent.grading.tier_run import TierRun
 from pdb_agent.grading.verdict import GroupResult, TamperKind, Tier, Verdict
 from pdb_agent.sandbox import Backend
 from pdb_agent.sandboxes.interpreters import task_interpreter
-from pdb_agent.task import Task
+from pdb_agent.task import Task, TaskLimits
 
 
 async def grade(
@@ -39,7 +40,7 @@ async def grade(
     begin = time.monotonic()
     tier = tier or Tier.SAME_PROCESS
     suite = suite_of(task)
-    taken = submission if isinstance(submission, Submission) else select(submission, task)
+    taken = _taken(submission, task)
     if taken.rejections:
         return _rejected(taken, suite, tier, time.monotonic() - begin)
     sources = {
@@ -49,38 +50,79 @@ async def grade(
     }
     sources |= taken.files
     try:
-        interpreter = python or task_interpreter()
-        run = await _believed_run(task, suite, sources, interpreter, backend, tier)
+        trial = _Trial(
+            suite=suite,
+            sources=sources,
+            limits=task.limits,
+            python=python or task_interpreter(),
+            backend=backend,
+        )
+        run = await trial.verdict_run(tier)
     except (SandboxError, DebuggerError) as error:
         raise GradingError(f"No verdict on {task.id}: {error}") from error
     return _verdict(run, tally(suite, run.passed), tier, time.monotonic() - begin)
 
 
-async def _believed_run(
-    task: Task, suite: Suite, sources: Mapping[str, bytes], python: Path, backend: Backend | None, tier: Tier
-) -> TierRun:
-    """A run that is out of time is believed only when it happens again."""
-    run = await _run(task, suite, sources, python, backend, tier)
-    return await _run(task, suite, sources, python, backend, tier) if run.timed_out else run
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """Sources and the tests to judge them by."""
+
+    suite: Suite
+    sources: Mapping[str, bytes]
+    limits: TaskLimits
+    python: Path
+    backend: Backend | None
+
+    async def verdict_run(self, tier: Tier) -> TierRun:
+        """The run to judge by; what passes across the boundary also has to pass in one process.
+
+        Plain containers are copied at the boundary, so there a list that two objects share by mistake
+        looks like two lists; in one process it does not.
+        """
+        run = await self._believed_run(tier)
+        if tier is Tier.SAME_PROCESS or not self._is_whole(run):
+            return run
+        confirmation = await self._believed_run(Tier.SAME_PROCESS)
+        return TierRun(
+            passed=confirmation.passed,
+            tamper=run.tamper | confirmation.tamper,
+            timed_out=confirmation.timed_out,
+        )
+
+    def _is_whole(self, run: TierRun) -> bool:
+        groups = tally(self.suite, run.passed)
+        return not run.timed_out and all(group.passed == group.total for group in groups)
+
+    async def _believed_run(self, tier: Tier) -> TierRun:
+        """A run that is out of time is believed only when it happens again."""
+        run = await self._run(tier)
+        return await self._run(tier) if run.timed_out else run
+
+    async def _run(self, tier: Tier) -> TierRun:
+        match tier:
+            case Tier.SAME_PROCESS:
+                return await run_same_process(
+                    self.suite,
+                    self.sources,
+                    python=self.python,
+                    backend=self.backend,
+                    suite_seconds=self.limits.suite_seconds,
+                )
+            case Tier.BOUNDARY:
+                return await run_across_boundary(
+                    self.suite,
+                    self.sources,
+                    python=self.python,
+                    backend=self.backend,
+                    suite_seconds=self.limits.suite_seconds,
+                    call_seconds=self.limits.test_seconds,
+                )
 
 
-async def _run(
-    task: Task, suite: Suite, sources: Mapping[str, bytes], python: Path, backend: Backend | None, tier: Tier
-) -> TierRun:
-    match tier:
-        case Tier.SAME_PROCESS:
-            return await run_same_process(
-                suite, sources, python=python, backend=backend, suite_seconds=task.limits.suite_seconds
-            )
-        case Tier.BOUNDARY:
-            return await run_across_boundary(
-                suite,
-                sources,
-                python=python,
-                backend=backend,
-                suite_seconds=task.limits.suite_seconds,
-                call_seconds=task.limits.test_seconds,
-            )
+def _taken(submission: Mapping[str, bytes] | Submission, task: Task) -> Submission:
+    if isinstance(submission, Submission):
+        return submission if submission.rejections else select(submission.files, task)
+    return select(submission, task)
 
 
 def _rejected(taken: Submission, suite: Suite, tier: Tier, seconds: float) -> Verdict:

@@ -10,7 +10,8 @@ class Tier(StrEnum):
     SAME_PROCESS = "A"
     """One interpreter: hosts every test; a candidate that knows how it is judged can beat it."""
     BOUNDARY = "B"
-    """Two sandboxes with a socket between them: only plain values cross it."""
+    """Two sandboxes with a socket between them, and only plain values cross it; what passes there is
+    confirmed in one interpreter, so that it takes both to be fooled."""
 
 
 class TamperKind(StrEnum):
