@@ -50,6 +50,10 @@ class Session:
         """Put a lot up; it is sold for ``reserve`` or more."""
         self.reserves[lot] = reserve
 
+    def withdraw(self, lot: int) -> None:
+        """Take a lot out of the sale; it stays in the house."""
+        self.withdrawn.add(lot)
+
     def bid(self, lot: int, paddle: int, amount: int) -> None:
         """Note a bid; it has to be higher than those before."""
         if lot not in self.reserves or lot in self.withdrawn:

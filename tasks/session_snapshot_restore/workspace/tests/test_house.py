@@ -40,7 +40,7 @@ def test_lot_sold_before_the_break_is_on_the_invoice() -> None:
 
 def test_withdrawn_lot_stays_withdrawn_after_the_break() -> None:
     house = new_house()
-    house.session.withdrawn.add(9)
+    house.session.withdraw(9)
     house = House.take_up(house.put_away())
     assert house.session.withdrawn == {9}
     with pytest.raises(KeyError):
