@@ -8,6 +8,7 @@ test ended, what it raised and what could not be collected, by pytest's ids.
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import Generator
@@ -27,6 +28,14 @@ _OPTIONS = (
     "-c",
     "/dev/null",
 )
+
+
+_DATA_BYTES = 512 << 20
+"""A test that wants more gets a MemoryError, before a sandbox ends them all."""
+
+
+class TakesTooLongError(Exception):
+    """A test has had its time."""
 
 
 class Batch:
@@ -56,7 +65,7 @@ class Batch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Run a test in its folder, raise TimeoutError when it takes too long, and note what it raises."""
+        """Run a test in its folder, end it when it takes too long, and note what it raises."""
         os.chdir(self._folder(item.path))
         signal.setitimer(signal.ITIMER_REAL, self._test_seconds)
         try:
@@ -85,6 +94,7 @@ class Batch:
 def main(root: str, test_seconds: str, answer: str) -> None:
     """Run everything below ``root``."""
     signal.signal(signal.SIGALRM, _too_long)
+    resource.setrlimit(resource.RLIMIT_DATA, (_DATA_BYTES, _DATA_BYTES))
     batch = Batch(Path(root), float(test_seconds))
     pytest.main([*_OPTIONS, f"--rootdir={root}", root], plugins=[batch])
     found = {"outcomes": batch.outcomes, "errors": batch.errors, "problems": batch.problems}
@@ -92,7 +102,7 @@ def main(root: str, test_seconds: str, answer: str) -> None:
 
 
 def _too_long(number: int, frame: FrameType | None) -> Any:
-    raise TimeoutError("the test takes too long")
+    raise TakesTooLongError
 
 
 def _file(module: ModuleType) -> str:

@@ -1,6 +1,6 @@
 """Makes tasks of drafts: runs their tests, deals them out, and writes what holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,9 @@ _REASON = "Imported: nobody has judged whether a debugger is worth its turns her
 _NEVER_APPLY = ("V4", "V8", "V11", "V12", "V16")
 _NOT_WITHOUT_SOLUTION = ("V2", "V9", "V13", "V14")
 _NOT_WITH_SAME_TESTS = ("V3",)
+# A test that does not end keeps those after it from running.
+_NOT_WITH_HANGS = ("V1", "V3", "V6")
+_TAKES_TOO_LONG = "TakesTooLongError"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,33 +37,26 @@ async def finish(
     draft: Draft, destination: Path, bench: Bench, split: Split = Split.TEST
 ) -> Imported | Skipped:
     """Write the task of a draft below ``destination``, or say why it makes none."""
-    states = [_with_tests(draft, draft.before)]
-    if draft.after is not None:
-        states.append(_with_tests(draft, draft.after))
-    trials = await bench.run(
-        states,
-        test_seconds=draft.limits.test_seconds,
-        tests=sum(len(module.cases) for module in draft.modules),
-    )
+    trials = await _tried(draft, bench)
     if problem := next((trial.problem for trial in trials if trial.problem), ""):
         return Skipped(origin=draft.origin, reason=problem)
-    unusable = _failing(trials[1], draft) if len(trials) > 1 else frozenset[str]()
-    notes = (*draft.notes, *(f"{name} does not pass with the solution" for name in sorted(unusable)))
+    unusable = _failing(trials[-1], draft) if draft.after is not None else frozenset[str]()
     dealt = _deal(draft, trials[0], unusable)
     if not dealt.failing:
         return Skipped(origin=draft.origin, reason=BUGGY_TESTS_PASS)
+    folder = destination / draft.id
     try:
-        task = _task(draft, dealt, split)
-        write(task, destination / task.id, declared_errors=_declared_errors(trials[0], dealt))
+        write(_task(draft, dealt, split), folder, declared_errors=_declared_errors(trials[0], dealt))
     except TaskError as error:
         return Skipped(origin=draft.origin, reason=str(error).rstrip("."))
+    hanging = sum(_TAKES_TOO_LONG in raised for raised in trials[0].errors.values())
     return Imported(
         id=draft.id,
         origin=draft.origin,
         digest=draft.digest(),
-        content_hash=load_task(destination / task.id).content_hash,
-        rules_not_applicable=_not_applicable(draft, dealt),
-        notes=notes,
+        content_hash=load_task(folder).content_hash,
+        rules_not_applicable=_not_applicable(draft, dealt, hangs=bool(hanging)),
+        notes=(*draft.notes, *_notes(draft, unusable, hanging)),
     )
 
 
@@ -77,6 +73,20 @@ async def finish_all(
         else:
             tasks.append(outcome)
     return tasks, skipped
+
+
+async def _tried(draft: Draft, bench: Bench) -> list[Trial]:
+    """How all tests end before the solution and, where one is known, after it."""
+    states = [_with_tests(draft, files) for files in (draft.before, draft.after) if files is not None]
+    count = sum(len(module.cases) for module in draft.modules)
+    return await bench.run(states, test_seconds=draft.limits.test_seconds, tests=count)
+
+
+def _notes(draft: Draft, unusable: frozenset[str], hanging: int) -> Iterator[str]:
+    yield from (f"{name} does not pass with the solution" for name in sorted(unusable))
+    if hanging:
+        seconds = draft.limits.test_seconds
+        yield f"{hanging} of its tests do not end before the solution: each has {seconds:g} s"
 
 
 def _with_tests(draft: Draft, files: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -169,7 +179,7 @@ def _flat(module: TestModule) -> str:
 
 
 def _editable(draft: Draft) -> tuple[str, ...]:
-    return tuple(sorted(path for path in draft.before if path.endswith(".py")))
+    return tuple(sorted(path for path, text in draft.before.items() if path.endswith(".py") and text))
 
 
 def _solution(draft: Draft) -> Patch:
@@ -181,11 +191,11 @@ def _solution(draft: Draft) -> Patch:
 
 def _declared_errors(before: Trial, dealt: _Dealt) -> list[str]:
     raised = {error for name in dealt.failing for error in before.errors.get(name, ())}
-    return sorted(raised - {"AssertionError", "Failed"})
+    return sorted(raised - {"AssertionError", "Failed", _TAKES_TOO_LONG})
 
 
-def _not_applicable(draft: Draft, dealt: _Dealt) -> tuple[str, ...]:
-    rules = set(_NEVER_APPLY)
+def _not_applicable(draft: Draft, dealt: _Dealt, *, hangs: bool) -> tuple[str, ...]:
+    rules = {*_NEVER_APPLY, *(_NOT_WITH_HANGS if hangs else ())}
     if draft.after is None:
         rules |= {*_NOT_WITHOUT_SOLUTION, *_NOT_WITH_SAME_TESTS}
     if dealt.visible & dealt.hidden:

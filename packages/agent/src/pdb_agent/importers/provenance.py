@@ -2,8 +2,10 @@
 
 import hashlib
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pdb_agent.errors import ImportFormatError
 from pdb_agent.importers.records import ImportReport
@@ -12,6 +14,13 @@ from pdb_agent.task_writer import toml_table
 RECORD = "import.toml"
 _LICENCES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt")
 _GIT_SECONDS = 60.0
+_KNOWN = (
+    ("Permission is hereby granted, free of charge", "MIT"),
+    ("Apache License", "Apache-2.0"),
+    ("Neither the name", "BSD-3-Clause"),
+    ("Redistribution and use in source and binary forms", "BSD-2-Clause"),
+)
+"""Words of licences that are often met; the first that are found name it."""
 
 
 def licence_file(source: Path) -> Path | None:
@@ -26,12 +35,12 @@ def licence_file(source: Path) -> Path | None:
 
 
 def licence_name(source: Path) -> str:
-    """What a task says about its licence: the file's first line, or that there is none."""
+    """What a task says about its licence: the name of one that is often met, or what there is."""
     path = licence_file(source)
     if path is None:
         return "unknown: the source has no licence file"
-    lines = path.read_text("utf-8", "replace").split("\n")
-    return next((line.strip() for line in lines if line.strip()), "an empty licence file")[:200]
+    text = path.read_text("utf-8", "replace")
+    return next((name for words, name in _KNOWN if words in text), f"see {path.name} of the source")
 
 
 def check_destination(destination: Path) -> None:
@@ -40,8 +49,8 @@ def check_destination(destination: Path) -> None:
     for folder in (resolved, *resolved.parents):
         if folder.name == "tasks" and (folder.parent / "packages" / "agent").is_dir():
             raise ImportFormatError(
-                f"{destination} lies in the repository's own tasks: give a folder outside of it, since the data "
-                "of others is never committed here."
+                f"{destination} lies in the repository's own tasks: give a folder outside of it, since the "
+                "data of others is never committed here."
             )
     if destination.exists() and (not destination.is_dir() or any(destination.iterdir())):
         raise ImportFormatError(f"{destination} holds something already: give a new folder.")
@@ -79,6 +88,18 @@ def write_record(kind: str, source: Path, destination: Path, report: ImportRepor
     (destination / RECORD).write_text(toml_table(head) + "".join(_entries(report)), "utf-8")
     if licence:
         (destination / f"{licence.name}.{kind}").write_bytes(licence.read_bytes())
+
+
+def rules_not_applicable(folder: Path) -> frozenset[str]:
+    """The rules of validation that say nothing about the task in ``folder``; none unless it was imported."""
+    try:
+        record = tomllib.loads((folder.parent / RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return frozenset()
+    tasks: list[dict[str, Any]] = record.get("task", [])
+    return frozenset(
+        rule for task in tasks if task["id"] == folder.name for rule in task["rules_not_applicable"]
+    )
 
 
 def _entries(report: ImportReport) -> Iterator[str]:

@@ -55,9 +55,10 @@ def _draft(source: Path, name: str, licence: str) -> Draft | Skipped:
     origin = f"python_programs/{name}.py"
     try:
         module = _tests(source, name)
-        before, after = (
-            _program(source / folder, name) for folder in ("python_programs", "correct_python_programs")
-        )
+        before = _program(source / "python_programs", name)
+        after = _program(source / "correct_python_programs", name)
+        if any("import Node" in text for text in (module.head, before[origin].decode())):
+            before[_NODE] = _read(source / "python_programs" / _NODE).encode()
     except ImportFormatError as error:
         return Skipped(origin=origin, reason=str(error).rstrip("."))
     return Draft(
@@ -75,15 +76,11 @@ def _draft(source: Path, name: str, licence: str) -> Draft | Skipped:
 
 
 def _program(folder: Path, name: str) -> dict[str, bytes]:
-    """The program and what it stands on, at the paths of a workspace."""
-    files = {
+    """The program at its path in a workspace."""
+    return {
         "python_programs/__init__.py": b"",
         f"python_programs/{name}.py": _read(folder / f"{name}.py").encode(),
     }
-    node = folder / _NODE
-    if node.exists():
-        files["node.py"] = _read(node).encode()
-    return files
 
 
 def _tests(source: Path, name: str) -> TestModule:
