@@ -25,6 +25,8 @@ from pdb_agent.sandboxes.probe import (
 )
 from pdb_agent.sandboxes.unsafe_none import BANNER
 
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+"""Can be read by everybody: shows what a backend holds in where the tasks' Python cannot get into it."""
 _TITLE_WIDTH = 58
 _COLUMN_WIDTH = 14
 
@@ -35,6 +37,8 @@ class Examined:
 
     found: Chosen | Rejected
     outcomes: tuple[Outcome, ...] = ()
+    note: str = ""
+    """Why it would not be taken all the same; empty for one that would."""
 
     @property
     def backend(self) -> Backend:
@@ -88,7 +92,7 @@ async def examine_backends(
         await _examine(one, interpreter, attacks, opener, progress)
         for one in (ORDER if backend is None else (backend,))
     ]
-    default = next((one for one in examined if isinstance(one.found, Chosen)), None)
+    default = next((one for one in examined if isinstance(one.found, Chosen) and not one.note), None)
     out.write(_as_json(examined, default) if as_json else _as_table(examined, default, attacks))
     return 0 if default is not None and default.holds else 1
 
@@ -103,6 +107,12 @@ async def _examine(
         if backend is Backend.UNSAFE_NONE
         else await try_backend(opener, backend, python)
     )
+    note = ""
+    if isinstance(found, Rejected) and python != SYSTEM_PYTHON:
+        with_system_python = await try_backend(opener, backend, SYSTEM_PYTHON)
+        if isinstance(with_system_python, Chosen):
+            note = f"{backend} was tried with {SYSTEM_PYTHON} only: {found.reason}"
+            found, python = with_system_python, SYSTEM_PYTHON
     if isinstance(found, Rejected):
         progress.write(f"{found.sentence}\n")
         return Examined(found=found)
@@ -114,7 +124,7 @@ async def _examine(
         outcome = await carry_out(attack, ground)
         outcomes.append(outcome)
         progress.write(f"{_word(outcome)}: {outcome.verdict.evidence} ({outcome.seconds:.1f} s)\n")
-    return Examined(found=found, outcomes=tuple(outcomes))
+    return Examined(found=found, outcomes=tuple(outcomes), note=note)
 
 
 def _word(outcome: Outcome) -> str:
@@ -141,6 +151,7 @@ def _as_table(examined: Sequence[Examined], default: Examined | None, attacks: S
         for outcome in one.outcomes
         if not outcome.is_stopped
     ]
+    lines += [one.note for one in working if one.note]
     rejected = [one.found for one in examined if isinstance(one.found, Rejected)]
     lines += [f"not here: {one.sentence}" for one in rejected]
     lines.append(_conclusion(default, rejected))
@@ -181,7 +192,8 @@ def _backend_as_dict(one: Examined) -> Mapping[str, object]:
         }
     return {
         **one.found.as_dict(),
-        "works": True,
+        "works": not one.note,
+        "note": one.note,
         "attacks": [
             {
                 "name": outcome.attack.name,
