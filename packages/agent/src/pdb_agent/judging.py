@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pdb_agent.episode import FailureClass, Graded, GroupCount
 from pdb_agent.grading.grader import grade
+from pdb_agent.grading.submission import is_editable
 from pdb_agent.grading.verdict import Tier, Verdict
 from pdb_agent.sandbox import Backend
 from pdb_agent.task import Task
@@ -55,15 +56,16 @@ async def judge(
         reason=verdict.reason,
         seconds=verdict.seconds,
     )
-    failure = None if verdict.solved else failure_class(verdict, final, edited=edited)
+    sources = {path: content for path, content in final.items() if is_editable(path, task)}
+    failure = None if verdict.solved else failure_class(verdict, sources, edited=edited)
     return Judgement(graded=graded, failure=failure)
 
 
-def failure_class(verdict: Verdict, final: Mapping[str, bytes], *, edited: bool) -> FailureClass:
-    """The first class that fits a verdict which is no solution."""
+def failure_class(verdict: Verdict, sources: Mapping[str, bytes], *, edited: bool) -> FailureClass:
+    """The first class that fits a verdict which is no solution; ``sources`` are the editable files."""
     if not edited:
         return FailureClass.NEVER_EDIT
-    if not all(_parses(path, content) for path, content in final.items()) or not verdict.groups:
+    if not all(_parses(path, content) for path, content in sources.items()) or not verdict.groups:
         return FailureClass.BROKEN
     whole = {group.name: group.passed == group.total for group in verdict.groups}
     if sum(group.passed for group in verdict.groups) == 0:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import anyio
@@ -26,6 +25,7 @@ from pdb_agent.episode import (
     Started,
 )
 from pdb_agent.errors import GradingError, SandboxError
+from pdb_agent.grading.submission import is_editable
 from pdb_agent.grading.verdict import Tier
 from pdb_agent.judging import Judgement, judge
 from pdb_agent.limits import EpisodeLimits, Exit, LimitKeeper, Nudge
@@ -224,13 +224,10 @@ class _Episode:
                 sandbox=self._sandbox_seconds,
                 grading=judgement.graded.seconds if judgement else 0.0,
             ),
-            final={path: text for path, text in as_text(final).items() if self._is_editable(path)},
+            final={path: text for path, text in as_text(final).items() if is_editable(path, self._task)},
         )
         self._log.append(ended)
         return ended
-
-    def _is_editable(self, path: str) -> bool:
-        return any(fnmatchcase(path, pattern) for pattern in self._task.editable)
 
     def _say(self, text: str, why: str) -> None:
         self._messages.append(UserMessage(text=text))

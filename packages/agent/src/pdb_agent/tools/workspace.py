@@ -3,8 +3,8 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
+from pdb_agent.grading.submission import is_editable
 from pdb_agent.sandbox import MEBIBYTE, Sandbox
 from pdb_agent.task import Task
 
@@ -30,7 +30,7 @@ class Workspace:
 
     def is_editable(self, path: str) -> bool:
         """Whether grading takes this file from the workspace."""
-        return any(fnmatchcase(path, pattern) for pattern in self.task.editable)
+        return is_editable(path, self.task)
 
     async def changes(self) -> tuple[FileChange, ...]:
         """What has changed in content since this was asked last."""
