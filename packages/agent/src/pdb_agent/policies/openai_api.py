@@ -69,15 +69,14 @@ class OpenAIResponses:
         self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], sampling: Sampling
     ) -> Reply:
         """The reply to one request. Raises RequestFault."""
-        sent = gpt_settings(self._endpoint.model, sampling)
+        model = self._endpoint.model
+        sent = {**gpt_settings(model, sampling), **self._extra_body}
         request: dict[str, Any] = {
-            "model": self._endpoint.model,
             "input": responses_input(messages, self.name),
             "store": False,
             "truncation": "disabled",  # what does not fit is an error, never silently dropped
-            **sent,
         }
-        if gpt_traits(self._endpoint.model).reasons:
+        if gpt_traits(model).reasons:
             request["include"] = [ENCRYPTED_REASONING]
         if system:
             request["instructions"] = system
@@ -85,10 +84,10 @@ class OpenAIResponses:
             request["tools"] = [_tool(tool) for tool in tools]
         create: Any = self._client.responses.with_raw_response.create
         with sdk_faults(self._sdk, self._endpoint):
-            raw = await create(**request, extra_body=self._extra_body)
-        return self._reply(
-            raw.http_response.content, raw.headers.get("x-request-id") or "", {**sent, **self._extra_body}
-        )
+            # As extra_body, which goes out as it is: the SDK walks its arguments along their types,
+            # a quarter of a second for a conversation of fifty turns.
+            raw = await create(model=model, input=[], extra_body={**request, **sent})
+        return self._reply(raw.http_response.content, raw.headers.get("x-request-id") or "", sent)
 
     def _reply(self, content: bytes, request_id: str, sent: Mapping[str, Any]) -> Reply:
         body = self._body(content)

@@ -110,20 +110,17 @@ class ChatCompletions:
         self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], sampling: Sampling
     ) -> Reply:
         """The reply to one request. Raises RequestFault."""
-        sent, extra = _sampling_fields(sampling, self._settings)
-        extra |= self._settings.extra_body
-        request: dict[str, Any] = {
-            "model": self._endpoint.model,
-            "messages": chat_messages(system, messages, self.name),
-            **sent,
-        }
+        sent = {**_sampling_fields(sampling, self._settings.flavour), **self._settings.extra_body}
+        request: dict[str, Any] = {"messages": chat_messages(system, messages, self.name)}
         if tools:
             request["tools"] = [_tool(tool) for tool in tools]
         create: Any = self._client.chat.completions.with_raw_response.create
         with sdk_faults(self._sdk, self._endpoint):
-            raw = await create(**request, extra_body=extra)
+            # As extra_body, which goes out as it is: the SDK walks its arguments along their types,
+            # a tenth of a second for a conversation of fifty turns.
+            raw = await create(model=self._endpoint.model, messages=[], extra_body={**request, **sent})
         # Ids must be unique in a conversation, and the same when it is recorded and played again.
-        reply = self._reply(raw.http_response.content, tools, f"call_{len(messages)}", {**sent, **extra})
+        reply = self._reply(raw.http_response.content, tools, f"call_{len(messages)}", sent)
         return replace(reply, request_id=raw.headers.get("x-request-id") or reply.request_id)
 
     def _reply(self, content: bytes, tools: Sequence[ToolSpec], stem: str, sent: Mapping[str, Any]) -> Reply:
@@ -287,18 +284,19 @@ def _text(content: object) -> str:
     return "".join(str(part.get("text") or "") for part in parts)
 
 
-def _sampling_fields(sampling: Sampling, settings: ChatSettings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sampling as request fields, and what of it the SDK has no argument for."""
-    sent: dict[str, Any] = {"max_tokens": sampling.max_output_tokens}
-    for key in ("temperature", "top_p", "seed"):
-        value = getattr(sampling, key)
-        if value is not None:
-            sent[key] = value
-    if sampling.effort is None:
-        return sent, {}
-    if settings.flavour == "openrouter":  # its own field, whose top is called xhigh
-        return sent, {"reasoning": {"effort": "xhigh" if sampling.effort == "max" else sampling.effort}}
-    return sent, {"reasoning_effort": sampling.effort}
+def _sampling_fields(sampling: Sampling, flavour: Flavour) -> dict[str, Any]:
+    """Sampling as request fields."""
+    wanted = {"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": sampling.seed}
+    fields: dict[str, Any] = {"max_tokens": sampling.max_output_tokens}
+    fields |= {key: value for key, value in wanted.items() if value is not None}
+    match flavour, sampling.effort:
+        case _, None:
+            pass
+        case "openrouter", effort:  # its own field, whose top is called xhigh
+            fields["reasoning"] = {"effort": "xhigh" if effort == "max" else effort}
+        case _, effort:
+            fields["reasoning_effort"] = effort
+    return fields
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
