@@ -1,5 +1,5 @@
 # Every target sets up what it needs first; setup is quick when nothing changed.
-.PHONY: setup demo test check bench conformance clients fmt docs
+.PHONY: setup demo test check bench conformance clients fmt docs vllm-env test-vllm
 BIN := .venv/bin
 
 setup: .venv/.ready
@@ -32,3 +32,9 @@ fmt: setup
 
 docs: setup
 	$(BIN)/python tools/reference.py
+
+vllm-env:
+	tools/vllm_env
+
+test-vllm: setup vllm-env
+	$(BIN)/python -m pytest -m vllm

@@ -1,0 +1,48 @@
+"""The vLLM and the small model that ``make vllm-env`` lays down, and the processes of a server."""
+
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from anyio.from_thread import start_blocking_portal
+from pdb_agent.serving.vllm_server import VllmServer, VllmSettings, start_vllm
+
+ROOT = Path(__file__).resolve().parents[3]
+PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
+MODEL = ROOT / ".models" / "SmolLM2-135M-Instruct"
+MARK = "PDB_AGENT_TEST_SERVER"
+"""Environment variable by which the processes of one server are told from others."""
+IS_THERE = (PYTHON.parents[1] / ".ready").is_file() and (MODEL / "config.json").is_file()
+needs_vllm = pytest.mark.skipif(
+    not IS_THERE, reason="vLLM and its model are not here: make vllm-env, or all at once: make test-vllm"
+)
+
+
+def marked(name: str, **settings: object) -> VllmSettings:
+    """Settings for the small model, its processes marked with ``name``."""
+    return VllmSettings(max_model_len=8192, kv_cache_gib=2, environment={MARK: name}, **settings)  # type: ignore[arg-type]
+
+
+@contextmanager
+def served(name: str, folder: Path) -> Generator[VllmServer]:
+    """A server of the small model, for tests that share it."""
+    log = folder / "vllm.log"
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(
+            start_vllm(MODEL, PYTHON, log=log, settings=marked(name))
+        ) as server,
+    ):
+        yield server
+
+
+def processes(name: str) -> list[psutil.Process]:
+    """What is alive of the server that is marked with ``name``."""
+    alive: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(MARK) == name and process.status() != psutil.STATUS_ZOMBIE:
+                alive.append(process)
+    return alive
