@@ -89,6 +89,25 @@ class $Core:
         return sum(row.count for row in self._orders[number])
 '''
 _DEFECTIVE = "self._orders.append(rows)"
+_DECOYS = (
+    Decoy(
+        name="copy_the_list_only",
+        reason="A copy of the list is what comes to mind first, and a row that is added stays in its "
+        "order. The rows in it are still shared, so asking for more changes every order.",
+        changes=(Change(old=_DEFECTIVE, new="self._orders.append(list(rows))"),),
+    ),
+    Decoy(
+        name="new_list_when_adding",
+        reason="The row appears when it is added, so adding builds a new list. Asking for more "
+        "of a row still reaches the standing list and all orders.",
+        changes=(
+            Change(
+                old="self._orders[number].append(Row(label, count))",
+                new="self._orders[number] = [*self._orders[number], Row(label, count)]",
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -111,60 +130,8 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={},
         defect=Change(old="self._orders.append([Row(row.label, row.count) for row in rows])", new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="copy_the_list_only",
-                reason="A copy of the list is what comes to mind first, and a row that is added stays in its "
-                "order. The rows in it are still shared, so asking for more changes every order.",
-                changes=(Change(old=_DEFECTIVE, new="self._orders.append(list(rows))"),),
-            ),
-            Decoy(
-                name="new_list_when_adding",
-                reason="The row appears when it is added, so adding builds a new list. Asking for more "
-                "of a row still reaches the standing list and all orders.",
-                changes=(
-                    Change(
-                        old="self._orders[number].append(Row(label, count))",
-                        new="self._orders[number] = [*self._orders[number], Row(label, count)]",
-                    ),
-                ),
-            ),
-        ),
-        visible=f'''
-def test_an_order_starts_with_the_standing_list():
-    front = open_front()
-    front.set_standing("{here}", {standing})
-    assert front.contents(front.start("{here}")) == {standing}
-
-
-def test_a_further_row_is_in_its_order():
-    front = open_front()
-    front.set_standing("{here}", {standing})
-    number = front.start("{here}")
-    front.add(number, "{first}", {extra})
-    assert front.contents(number) == {standing | {first: extra}}
-
-
-def test_two_places_have_lists_of_their_own():
-    front = open_front()
-    front.set_standing("{here}", {standing})
-    front.set_standing("{there}", {{"{second}": {more}}})
-    front.start("{here}")
-    assert front.contents(front.start("{there}")) == {{"{second}": {more}}}
-
-
-def test_total_counts_everything_in_the_order():
-    front = open_front()
-    front.set_standing("{here}", {standing})
-    assert front.total(front.start("{here}")) == {sum(standing.values())}
-
-
-def test_a_later_order_starts_with_the_standing_list_again():
-    front = open_front()
-    front.set_standing("{here}", {standing})
-    front.add(front.start("{here}"), "{first}", {extra})
-    assert front.contents(front.start("{here}")) == {standing}
-''',
+        decoys=_DECOYS,
+        visible=_visible(extra, first, here, more, second, standing, there),
         hidden=f'''
 def test_asking_for_more_changes_one_order():
     front = open_front()
@@ -216,3 +183,43 @@ def test_more_of_something_that_is_not_in_the_order_changes_nothing():
             fixed=str(len(standing)),
         ),
     )
+
+
+def _visible(
+    extra: int, first: str, here: str, more: int, second: str, standing: dict[str, int], there: str
+) -> str:
+    return f'''
+def test_an_order_starts_with_the_standing_list():
+    front = open_front()
+    front.set_standing("{here}", {standing})
+    assert front.contents(front.start("{here}")) == {standing}
+
+
+def test_a_further_row_is_in_its_order():
+    front = open_front()
+    front.set_standing("{here}", {standing})
+    number = front.start("{here}")
+    front.add(number, "{first}", {extra})
+    assert front.contents(number) == {standing | {first: extra}}
+
+
+def test_two_places_have_lists_of_their_own():
+    front = open_front()
+    front.set_standing("{here}", {standing})
+    front.set_standing("{there}", {{"{second}": {more}}})
+    front.start("{here}")
+    assert front.contents(front.start("{there}")) == {{"{second}": {more}}}
+
+
+def test_total_counts_everything_in_the_order():
+    front = open_front()
+    front.set_standing("{here}", {standing})
+    assert front.total(front.start("{here}")) == {sum(standing.values())}
+
+
+def test_a_later_order_starts_with_the_standing_list_again():
+    front = open_front()
+    front.set_standing("{here}", {standing})
+    front.add(front.start("{here}"), "{first}", {extra})
+    assert front.contents(front.start("{here}")) == {standing}
+'''

@@ -88,6 +88,31 @@ _DEFECTIVE = """\
         self._moving -= {source, target}
         return True
 """
+_DECOYS = (
+    Decoy(
+        name="clear_before_returning_false",
+        reason="The way out that the failing test takes lets go first. A move that ends by FullError "
+        "still keeps both for ever.",
+        changes=(
+            Change(
+                old="count):\n            return False\n",
+                new="count):\n            self._moving -= {source, target}\n            return False\n",
+            ),
+        ),
+    ),
+    Decoy(
+        name="look_before_claiming",
+        reason="A move with too few is refused before it claims anything. One that does not go in is "
+        "found out later, and its claim stays.",
+        changes=(
+            Change(
+                old="        self._moving |= {source, target}\n",
+                new="        if self.held(source) < count:\n            return False\n"
+                "        self._moving |= {source, target}\n",
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -106,34 +131,23 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={},
         defect=Change(old=_RIGHT, new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="clear_before_returning_false",
-                reason="The way out that the failing test takes lets go first. A move that ends by FullError "
-                "still keeps both for ever.",
-                changes=(
-                    Change(
-                        old="count):\n            return False\n",
-                        new="count):\n            self._moving -= {source, target}\n"
-                        "            return False\n",
-                    ),
-                ),
-            ),
-            Decoy(
-                name="look_before_claiming",
-                reason="A move with too few is refused before it claims anything. One that does not go in is "
-                "found out later, and its claim stays.",
-                changes=(
-                    Change(
-                        old="        self._moving |= {source, target}\n",
-                        new="        if self.held(source) < count:\n            return False\n"
-                        "        self._moving |= {source, target}\n",
-                    ),
-                ),
-            ),
-        ),
+        decoys=_DECOYS,
         test_imports=("FullError",),
-        visible=f'''
+        visible=_visible(few, here, more, there, third),
+        hidden=_hidden(few, here, more, room, there, third),
+        target="test_a_move_works_once_there_are_enough",
+        stop=Stop(
+            function="$Core.move",
+            hit=2,
+            expression="sorted(self._moving)",
+            buggy=repr(sorted([here, there])),
+            fixed="[]",
+        ),
+    )
+
+
+def _visible(few: int, here: str, more: int, there: str, third: str) -> str:
+    return f'''
 def test_a_move_changes_both_places():
     front = open_front()
     front.put("{here}", {more})
@@ -171,8 +185,11 @@ def test_a_move_works_once_there_are_enough():
     front.move("{here}", "{there}", {more})
     front.put("{here}", {more})
     assert front.move("{here}", "{there}", {more}) is True
-''',
-        hidden=f'''
+'''
+
+
+def _hidden(few: int, here: str, more: int, room: int, there: str, third: str) -> str:
+    return f'''
 def test_a_place_that_was_full_takes_smaller_moves():
     front = open_front()
     front.put("{here}", {more})
@@ -215,13 +232,4 @@ def test_two_refusals_leave_the_way_free():
     front.put("{there}", {few})
     answers = [front.move("{there}", "{third}", count) for count in ({more}, {more + 1}, {few})]
     assert answers == [False, False, True]
-''',
-        target="test_a_move_works_once_there_are_enough",
-        stop=Stop(
-            function="$Core.move",
-            hit=2,
-            expression="sorted(self._moving)",
-            buggy=repr(sorted([here, there])),
-            fixed="[]",
-        ),
-    )
+'''

@@ -60,6 +60,41 @@ class $Core:
 '''
 _RIGHT = "self._chosen = [entry for entry in self._entries if entry.count >= least]"
 _DEFECTIVE = "self._chosen = (entry for entry in self._entries if entry.count >= least)"
+_DECOYS = (
+    Decoy(
+        name="keep_it_in_total",
+        reason="The total is asked first and uses the choice up, so it makes a list of it. Any other "
+        "question that comes first still leaves nothing for the next.",
+        changes=(
+            Change(
+                old="        return sum(entry.count for entry in self._chosen)\n",
+                new="        self._chosen = list(self._chosen)\n"
+                "        return sum(entry.count for entry in self._chosen)\n",
+            ),
+        ),
+    ),
+    Decoy(
+        name="one_iterator_for_each_sum",
+        reason="Two sums want two iterators, and tee makes them. A question that comes again, "
+        "or that comes after an entry was added, still finds the same one-time choice.",
+        changes=(
+            Change(
+                old="from typing import NamedTuple\n",
+                new="from itertools import tee\nfrom typing import NamedTuple\n",
+            ),
+            Change(
+                old="        self._chosen: Iterable[Entry] = ()\n",
+                new="        self._chosen: Iterable[Entry] = ()\n"
+                "        self._counted: Iterable[Entry] = ()\n",
+            ),
+            Change(
+                old=_DEFECTIVE,
+                new=_DEFECTIVE + "\n        self._chosen, self._counted = tee(self._chosen)",
+            ),
+            Change(old="sum(1 for _ in self._chosen)", new="sum(1 for _ in self._counted)"),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -85,65 +120,8 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={},
         defect=Change(old=_RIGHT, new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="keep_it_in_total",
-                reason="The total is asked first and uses the choice up, so it makes a list of it. Any other "
-                "question that comes first still leaves nothing for the next.",
-                changes=(
-                    Change(
-                        old="        return sum(entry.count for entry in self._chosen)\n",
-                        new="        self._chosen = list(self._chosen)\n"
-                        "        return sum(entry.count for entry in self._chosen)\n",
-                    ),
-                ),
-            ),
-            Decoy(
-                name="one_iterator_for_each_sum",
-                reason="Two sums want two iterators, and tee makes them. A question that comes again, "
-                "or that comes after an entry was added, still finds the same one-time choice.",
-                changes=(
-                    Change(
-                        old="from typing import NamedTuple\n",
-                        new="from itertools import tee\nfrom typing import NamedTuple\n",
-                    ),
-                    Change(
-                        old="        self._chosen: Iterable[Entry] = ()\n",
-                        new="        self._chosen: Iterable[Entry] = ()\n"
-                        "        self._counted: Iterable[Entry] = ()\n",
-                    ),
-                    Change(
-                        old=_DEFECTIVE,
-                        new=_DEFECTIVE + "\n        self._chosen, self._counted = tee(self._chosen)",
-                    ),
-                    Change(old="sum(1 for _ in self._chosen)", new="sum(1 for _ in self._counted)"),
-                ),
-            ),
-        ),
-        visible=f"""
-def test_the_total_is_of_the_chosen_entries():
-{start}    front.choose({least})
-    assert front.total() == {total}
-
-
-def test_the_labels_of_the_chosen_entries_are_in_order():
-{start}    front.choose({least})
-    assert front.labels() == {kinds}
-
-
-def test_nothing_is_chosen_at_first():
-{start}    assert front.number() == 0
-
-
-def test_a_choice_that_nothing_meets_is_empty():
-{start}    front.choose({late})
-    assert front.labels() == []
-
-
-def test_total_and_number_are_of_the_same_choice():
-{start}    front.choose({least})
-    assert [front.total(), front.number()] == {[total, len(chosen)]}
-""",
+        decoys=_DECOYS,
+        visible=_visible(chosen, kinds, late, least, start, total),
         hidden=f'''
 def test_number_and_labels_are_of_the_same_choice():
 {start}    front.choose({least})
@@ -183,3 +161,32 @@ def test_choosing_again_takes_later_entries_in():
             fixed="True",
         ),
     )
+
+
+def _visible(
+    chosen: list[tuple[str, int]], kinds: list[str], late: int, least: int, start: str, total: int
+) -> str:
+    return f"""
+def test_the_total_is_of_the_chosen_entries():
+{start}    front.choose({least})
+    assert front.total() == {total}
+
+
+def test_the_labels_of_the_chosen_entries_are_in_order():
+{start}    front.choose({least})
+    assert front.labels() == {kinds}
+
+
+def test_nothing_is_chosen_at_first():
+{start}    assert front.number() == 0
+
+
+def test_a_choice_that_nothing_meets_is_empty():
+{start}    front.choose({late})
+    assert front.labels() == []
+
+
+def test_total_and_number_are_of_the_same_choice():
+{start}    front.choose({least})
+    assert [front.total(), front.number()] == {[total, len(chosen)]}
+"""

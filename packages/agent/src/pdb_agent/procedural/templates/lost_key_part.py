@@ -1,5 +1,7 @@
 """What was worked out is remembered under a key that leaves out one thing it depends on."""
 
+from dataclasses import dataclass
+
 from pdb_agent.procedural.draw import Draw
 from pdb_agent.procedural.templates.blueprint import Blueprint, Change, Decoy, Setting, Stop
 from pdb_agent.procedural.templates.layers import Method
@@ -64,30 +66,64 @@ class $Core:
 '''
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prices:
+    """The parameters of an instance."""
+
+    label: str
+    other: str
+    here: str
+    there: str
+    price: int
+    dearer: int
+    low: int
+    high: int
+    few: int
+    many: int
+    lost: str
+    """The part that the key lacks."""
+
+    @property
+    def second(self) -> tuple[str, str, int, int]:
+        """A question that differs from the first in the lost part alone: place, kind, price and percent."""
+        if self.lost == "site":
+            return (self.there, self.label, self.price, self.high)
+        return (self.here, self.other, self.dearer, self.low)
+
+    @property
+    def key(self) -> str:
+        """The line that makes the key."""
+        return "key = (label, count)" if self.lost == "site" else "key = (site, count)"
+
+    def start(self) -> str:
+        """The lines with which tests begin."""
+        return f'''\
+    front = open_front()
+    front.set_price("{self.label}", {self.price})
+    front.set_price("{self.other}", {self.dearer})
+    front.set_rate("{self.here}", {self.low})
+    front.set_rate("{self.there}", {self.high})
+'''
+
+
 def plan(draw: Draw, setting: Setting) -> Blueprint:
     """An instance: its prices and rates, and which part the key has lost."""
     label, other, *_ = setting.domain.labels
     here, there, *_ = setting.domain.sites
-    price, dearer = draw.number(20, 90), draw.number(100, 400)
-    low, high = draw.number(2, 9), draw.number(11, 40)
-    few, many = draw.number(2, 5), draw.number(6, 12)
-    start = f'''\
-    front = open_front()
-    front.set_price("{label}", {price})
-    front.set_price("{other}", {dearer})
-    front.set_rate("{here}", {low})
-    front.set_rate("{there}", {high})
-'''
-
-    def cost(of: int, count: int, percent: int) -> int:
-        return of * count + of * count * percent // 100
-
-    lost = draw.pick(("site", "label"))
-    left = ("label", "count") if lost == "site" else ("site", "count")
-    forgotten = "key = (site, label)"
-    # Two questions that differ in the lost part alone.
-    second = (there, label, price, high) if lost == "site" else (here, other, dearer, low)
-    known = (label, few) if lost == "site" else (here, few)
+    p = _Prices(
+        label=label,
+        other=other,
+        here=here,
+        there=there,
+        price=draw.number(20, 90),
+        dearer=draw.number(100, 400),
+        low=draw.number(2, 9),
+        high=draw.number(11, 40),
+        few=draw.number(2, 5),
+        many=draw.number(6, 12),
+        lost=draw.pick(("site", "label")),
+    )
+    known = (label, p.few) if p.lost == "site" else (here, p.few)
     return Blueprint(
         family="caching",
         summary="Costs of the $things at each $place, worked out once and remembered.",
@@ -98,93 +134,110 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         made="$Core()",
         core=_CORE,
         more={},
-        defect=Change(old="key = (site, label, count)", new=f"key = ({left[0]}, {left[1]})"),
-        decoys=(
-            Decoy(
-                name="another_part_is_lost",
-                reason="The place and the kind are what the failing test varies, so the key has these two. "
-                "Another count of the same kind then gets the first one's cost.",
-                changes=(Change(old=f"key = ({left[0]}, {left[1]})", new=forgotten),),
-            ),
-            Decoy(
-                name="forget_when_it_changes",
-                reason="Forgetting everything whenever the question is about another one gives right costs. "
-                "Two that take turns are then worked out again and again.",
-                changes=(
-                    Change(
-                        old="        self._count = 0\n",
-                        new='        self._count = 0\n        self._latest = ""\n',
-                    ),
-                    Change(
-                        old=f"        key = ({left[0]}, {left[1]})\n",
-                        new=f"        if self._latest != {lost}:\n            self._known.clear()\n"
-                        f"            self._latest = {lost}\n        key = ({left[0]}, {left[1]})\n",
-                    ),
-                ),
-            ),
-        ),
-        visible=f'''
-def test_a_cost_is_the_price_with_what_the_place_adds():
-{start}    assert front.cost("{here}", "{label}", {few}) == {cost(price, few, low)}
-
-
-def test_a_question_that_comes_again_is_worked_out_once():
-{start}    assert front.cost("{there}", "{other}", {many}) == {cost(dearer, many, high)}
-    assert front.cost("{there}", "{other}", {many}) == {cost(dearer, many, high)}
-    assert front.worked_out() == 1
-
-
-def test_a_new_price_holds_at_once():
-{start}    front.cost("{here}", "{label}", {many})
-    front.set_price("{label}", {dearer})
-    assert front.cost("{here}", "{label}", {many}) == {cost(dearer, many, low)}
-
-
-def test_a_new_rate_holds_at_once():
-{start}    front.cost("{here}", "{label}", {few})
-    front.set_rate("{here}", {high})
-    assert front.cost("{here}", "{label}", {few}) == {cost(price, few, high)}
-
-
-def test_two_questions_get_answers_of_their_own():
-{start}    assert front.cost("{here}", "{label}", {few}) == {cost(price, few, low)}
-    assert front.cost("{second[0]}", "{second[1]}", {few}) == {cost(second[2], few, second[3])}
-''',
-        hidden=f'''
-def test_another_count_has_another_cost():
-{start}    front.cost("{here}", "{label}", {few})
-    assert front.cost("{here}", "{label}", {many}) == {cost(price, many, low)}
-
-
-def test_two_places_that_take_turns_are_worked_out_once_each():
-{start}    costs = [front.cost(site, "{label}", {many}) for site in {[here, there] * 2}]
-    assert costs == {[cost(price, many, low), cost(price, many, high)] * 2}
-    assert front.worked_out() == 2
-
-
-def test_two_kinds_that_take_turns_are_worked_out_once_each():
-{start}    costs = [front.cost("{there}", label, {few}) for label in ("{other}", "{label}", "{other}")]
-    assert costs == {[cost(dearer, few, high), cost(price, few, high), cost(dearer, few, high)]}
-    assert front.worked_out() == 2
-
-
-def test_a_place_without_a_rate_adds_nothing():
-{start}    front.cost("{there}", "{label}", {many})
-    assert front.cost("elsewhere", "{label}", {many}) == {price * many}
-
-
-def test_all_is_worked_out_again_after_a_new_price():
-{start}    front.cost("{here}", "{label}", {few})
-    front.set_price("{label}", {price + 1})
-    assert front.cost("{here}", "{label}", {few}) == {cost(price + 1, few, low)}
-    assert front.worked_out() == 2
-''',
+        defect=Change(old="key = (site, label, count)", new=p.key),
+        decoys=_decoys(p),
+        visible=_visible(p),
+        hidden=_hidden(p),
         target="test_two_questions_get_answers_of_their_own",
         stop=Stop(
             function="$Core.cost",
             hit=2,
             expression="list(self._known)",
             buggy=repr([known]),
-            fixed=repr([(here, label, few)]),
+            fixed=repr([(here, label, p.few)]),
         ),
     )
+
+
+def _cost(of: int, count: int, percent: int) -> int:
+    return of * count + of * count * percent // 100
+
+
+def _decoys(p: _Prices) -> tuple[Decoy, ...]:
+    return (
+        Decoy(
+            name="another_part_is_lost",
+            reason="The place and the kind are what the failing test varies, so the key has these two. "
+            "Another count of the same kind then gets the first one's cost.",
+            changes=(Change(old=p.key, new="key = (site, label)"),),
+        ),
+        Decoy(
+            name="forget_when_it_changes",
+            reason="Forgetting everything whenever the question is about another one gives right costs. "
+            "Two that take turns are then worked out again and again.",
+            changes=(
+                Change(
+                    old="        self._count = 0\n",
+                    new='        self._count = 0\n        self._latest = ""\n',
+                ),
+                Change(
+                    old=f"        {p.key}\n",
+                    new=f"        if self._latest != {p.lost}:\n            self._known.clear()\n"
+                    f"            self._latest = {p.lost}\n        {p.key}\n",
+                ),
+            ),
+        ),
+    )
+
+
+def _visible(p: _Prices) -> str:
+    return f'''
+def test_a_cost_is_the_price_with_what_the_place_adds():
+{p.start()}    assert front.cost("{p.here}", "{p.label}", {p.few}) == {_cost(p.price, p.few, p.low)}
+
+
+def test_a_question_that_comes_again_is_worked_out_once():
+{p.start()}    assert front.cost("{p.there}", "{p.other}", {p.many}) == {_cost(p.dearer, p.many, p.high)}
+    assert front.cost("{p.there}", "{p.other}", {p.many}) == {_cost(p.dearer, p.many, p.high)}
+    assert front.worked_out() == 1
+
+
+def test_a_new_price_holds_at_once():
+{p.start()}    front.cost("{p.here}", "{p.label}", {p.many})
+    front.set_price("{p.label}", {p.dearer})
+    assert front.cost("{p.here}", "{p.label}", {p.many}) == {_cost(p.dearer, p.many, p.low)}
+
+
+def test_a_new_rate_holds_at_once():
+{p.start()}    front.cost("{p.here}", "{p.label}", {p.few})
+    front.set_rate("{p.here}", {p.high})
+    assert front.cost("{p.here}", "{p.label}", {p.few}) == {_cost(p.price, p.few, p.high)}
+
+
+def test_two_questions_get_answers_of_their_own():
+{p.start()}    assert front.cost("{p.here}", "{p.label}", {p.few}) == {_cost(p.price, p.few, p.low)}
+    assert front.cost("{p.second[0]}", "{p.second[1]}", {p.few}) == {_cost(p.second[2], p.few, p.second[3])}
+'''
+
+
+def _hidden(p: _Prices) -> str:
+    turns = [p.other, p.label, p.other]
+    return f'''
+def test_another_count_has_another_cost():
+{p.start()}    front.cost("{p.here}", "{p.label}", {p.few})
+    assert front.cost("{p.here}", "{p.label}", {p.many}) == {_cost(p.price, p.many, p.low)}
+
+
+def test_two_places_that_take_turns_are_worked_out_once_each():
+{p.start()}    costs = [front.cost(site, "{p.label}", {p.many}) for site in {[p.here, p.there] * 2}]
+    assert costs == {[_cost(p.price, p.many, p.low), _cost(p.price, p.many, p.high)] * 2}
+    assert front.worked_out() == 2
+
+
+def test_two_kinds_that_take_turns_are_worked_out_once_each():
+{p.start()}    costs = [front.cost("{p.there}", label, {p.few}) for label in {turns}]
+    assert costs == {[_cost(price, p.few, p.high) for price in (p.dearer, p.price, p.dearer)]}
+    assert front.worked_out() == 2
+
+
+def test_a_place_without_a_rate_adds_nothing():
+{p.start()}    front.cost("{p.there}", "{p.label}", {p.many})
+    assert front.cost("elsewhere", "{p.label}", {p.many}) == {p.price * p.many}
+
+
+def test_all_is_worked_out_again_after_a_new_price():
+{p.start()}    front.cost("{p.here}", "{p.label}", {p.few})
+    front.set_price("{p.label}", {p.price + 1})
+    assert front.cost("{p.here}", "{p.label}", {p.few}) == {_cost(p.price + 1, p.few, p.low)}
+    assert front.worked_out() == 2
+'''

@@ -1,5 +1,7 @@
 """A copy of linked things is noted only after what it leads to was copied, so a ring never closes."""
 
+from collections.abc import Sequence
+
 from pdb_agent.procedural.draw import Draw
 from pdb_agent.procedural.templates.blueprint import Blueprint, Change, Decoy, Setting, Stop
 from pdb_agent.procedural.templates.layers import Method
@@ -110,6 +112,36 @@ _LOOP = """\
             for following in original.leads:
                 copy.leads.append(self._copy(following, copies, steps + 1))
 """
+_DECOYS = (
+    Decoy(
+        name="note_the_start_only",
+        reason="The ring in the test comes back to where the copy began, so that one is noted ahead. "
+        "A ring further on still never closes.",
+        changes=(
+            Change(
+                old="        copy = self._new(original.label)\n",
+                new="        copy = self._new(original.label)\n        if steps == 0:\n    " + _NOTE,
+            ),
+        ),
+    ),
+    Decoy(
+        name="know_by_label",
+        reason="Looking up copies by their label closes the ring at once. Two that have the "
+        "same label become one.",
+        changes=(
+            Change(
+                old="        if original.number in copies:\n            return copies[original.number]\n",
+                new="        for known in copies.values():\n"
+                "            if known.label == original.label:\n"
+                "                return known\n",
+            ),
+            Change(
+                old="        copy = self._new(original.label)\n",
+                new="        copy = self._new(original.label)\n" + _NOTE,
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -142,38 +174,16 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE.replace('"""$Things that', '"""The $things that'),
         more={},
         defect=Change(old=_NOTE + _LOOP, new=_LOOP + _NOTE),
-        decoys=(
-            Decoy(
-                name="note_the_start_only",
-                reason="The ring in the test comes back to where the copy began, so that one is noted ahead. "
-                "A ring further on still never closes.",
-                changes=(
-                    Change(
-                        old="        copy = self._new(original.label)\n",
-                        new="        copy = self._new(original.label)\n        if steps == 0:\n    " + _NOTE,
-                    ),
-                ),
-            ),
-            Decoy(
-                name="know_by_label",
-                reason="Looking up copies by their label closes the ring at once. Two that have the "
-                "same label become one.",
-                changes=(
-                    Change(
-                        old="        if original.number in copies:\n"
-                        "            return copies[original.number]\n",
-                        new="        for known in copies.values():\n"
-                        "            if known.label == original.label:\n"
-                        "                return known\n",
-                    ),
-                    Change(
-                        old="        copy = self._new(original.label)\n",
-                        new="        copy = self._new(original.label)\n" + _NOTE,
-                    ),
-                ),
-            ),
-        ),
-        visible=f"""
+        decoys=_DECOYS,
+        visible=_visible(chain, labels, size, start),
+        hidden=_hidden(first, labels, reach, size, start, tail),
+        target="test_a_ring_is_copied_once",
+        stop=Stop(function="$Core._copy", hit=2, expression="len(copies)", buggy="0", fixed="1"),
+    )
+
+
+def _visible(chain: str, labels: Sequence[str], size: int, start: str) -> str:
+    return f"""
 def test_a_chain_is_copied_once():
 {chain}    front.double(chain[0])
     assert front.count() == {2 * len(labels)}
@@ -195,8 +205,11 @@ def test_walking_a_ring_comes_round():
 def test_a_ring_is_copied_once():
 {start}    front.double(ring[0])
     assert front.count() == {2 * size}
-""",
-        hidden=f'''
+"""
+
+
+def _hidden(first: str, labels: Sequence[str], reach: int, size: int, start: str, tail: list[str]) -> str:
+    return f'''
 def test_a_ring_behind_a_path_is_copied_once():
 {start}    path = [front.make(label) for label in {tail}]
     for number, other in zip(path, [*path[1:], ring[0]]):
@@ -242,7 +255,4 @@ def test_a_copy_ends_where_its_reach_does():
         front.lead(number, other)
     front.double(chain[0])
     assert front.count() == {2 * reach + 5}
-''',
-        target="test_a_ring_is_copied_once",
-        stop=Stop(function="$Core._copy", hit=2, expression="len(copies)", buggy="0", fixed="1"),
-    )
+'''

@@ -1,8 +1,13 @@
 """Closing puts the mark of the end into one lane, where every lane waits for its own."""
 
+from collections.abc import Sequence
+
 from pdb_agent.procedural.draw import Draw
 from pdb_agent.procedural.templates.blueprint import Blueprint, Change, Decoy, Setting, Stop
 from pdb_agent.procedural.templates.layers import Method
+
+Batches = list[list[list[str]]]
+"""By lane."""
 
 _METHODS = (
     Method(name="push", parameters=(("label", "str"),), summary="Hand in a $thing; the lanes take turns."),
@@ -87,6 +92,34 @@ _RIGHT = """\
             lane.waiting.append(END)
 """
 _DEFECTIVE = "        self._lanes[self._turn].waiting.append(END)\n"
+_DECOYS = (
+    Decoy(
+        name="give_out_after_every_run",
+        reason="The batch that is missing comes out when working off always ends with giving out. "
+        "Batches are then cut short by every run before the end, and lanes never close.",
+        changes=(
+            Change(
+                old="                if len(self._batch) == self._size:\n"
+                "                    self._give_out()\n",
+                new="                if len(self._batch) == self._size:\n"
+                "                    self._give_out()\n        self._give_out()\n",
+            ),
+        ),
+    ),
+    Decoy(
+        name="end_lanes_with_something_waiting",
+        reason="Lanes in which something waits get the mark, which is all of them in the "
+        "failing test. One that ran before the end has nothing waiting and keeps its "
+        "batch.",
+        changes=(
+            Change(
+                old=_DEFECTIVE,
+                new="        for lane in self._lanes:\n            if lane.waiting:\n"
+                "                lane.waiting.append(END)\n",
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -114,34 +147,7 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={},
         defect=Change(old=_RIGHT, new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="give_out_after_every_run",
-                reason="The batch that is missing comes out when working off always ends with giving out. "
-                "Batches are then cut short by every run before the end, and lanes never close.",
-                changes=(
-                    Change(
-                        old="                if len(self._batch) == self._size:\n"
-                        "                    self._give_out()\n",
-                        new="                if len(self._batch) == self._size:\n"
-                        "                    self._give_out()\n        self._give_out()\n",
-                    ),
-                ),
-            ),
-            Decoy(
-                name="end_lanes_with_something_waiting",
-                reason="Lanes in which something waits get the mark, which is all of them in the "
-                "failing test. One that ran before the end has nothing waiting and keeps its "
-                "batch.",
-                changes=(
-                    Change(
-                        old=_DEFECTIVE,
-                        new="        for lane in self._lanes:\n            if lane.waiting:\n"
-                        "                lane.waiting.append(END)\n",
-                    ),
-                ),
-            ),
-        ),
+        decoys=_DECOYS,
         visible=f"""
 def test_full_batches_come_out_without_an_end():
 {push_whole}    front.run()
@@ -172,7 +178,24 @@ def test_batches_that_are_begun_come_out_at_the_end():
     front.run()
     assert {every} == {packed}
 """,
-        hidden=f'''
+        hidden=_hidden(complete, every, full, labels, packed, push, whole),
+        target="test_batches_that_are_begun_come_out_at_the_end",
+        stop=Stop(
+            function="Lane.work_off", hit=1, expression="self.waiting[-1] is END", buggy="False", fixed="True"
+        ),
+    )
+
+
+def _hidden(
+    complete: Batches,
+    every: str,
+    full: Batches,
+    labels: Sequence[str],
+    packed: Batches,
+    push: str,
+    whole: list[str],
+) -> str:
+    return f'''
 def test_a_begun_batch_waits_for_the_end():
 {push}    front.run()
     assert {every} == {complete}
@@ -206,9 +229,4 @@ def test_runs_in_between_do_not_cut_batches():
         front.push(label)
         front.run()
     assert {every} == {full}
-''',
-        target="test_batches_that_are_begun_come_out_at_the_end",
-        stop=Stop(
-            function="Lane.work_off", hit=1, expression="self.waiting[-1] is END", buggy="False", fixed="True"
-        ),
-    )
+'''

@@ -112,6 +112,35 @@ _GIVE_BACK = '''\
         """Free a $place; False if it is not that $owner's."""
         if self._holders.get(site) != number:
 '''
+_DECOYS = (
+    Decoy(
+        name="compare_both_when_giving_back",
+        reason="Giving back is what is refused, so it also looks at the number of what is "
+        "kept. Asking for all that somebody has, and handing over again, still compare "
+        "the two.",
+        changes=(
+            Change(
+                old=_GIVE_BACK,
+                new='        """Free a $place; False if it is not that $owner\'s."""\n'
+                "        holder = self._holders.get(site)\n"
+                '        if getattr(holder, "number", holder) != number:\n',
+            ),
+        ),
+    ),
+    Decoy(
+        name="let_anybody_give_it_back",
+        reason="What was handed over can be given back when giving back asks no more. A "
+        "stranger can then free it too.",
+        changes=(
+            Change(
+                old=_GIVE_BACK,
+                new='        """Free a $place; False if it is not that $owner\'s."""\n'
+                "        holder = self._holders.get(site)\n"
+                "        if holder is None or (isinstance(holder, int) and holder != number):\n",
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -136,36 +165,22 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={"people": _PEOPLE},
         defect=Change(old="self._holders[site] = successor.number\n", new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="compare_both_when_giving_back",
-                reason="Giving back is what is refused, so it also looks at the number of what is "
-                "kept. Asking for all that somebody has, and handing over again, still compare "
-                "the two.",
-                changes=(
-                    Change(
-                        old=_GIVE_BACK,
-                        new='        """Free a $place; False if it is not that $owner\'s."""\n'
-                        "        holder = self._holders.get(site)\n"
-                        '        if getattr(holder, "number", holder) != number:\n',
-                    ),
-                ),
-            ),
-            Decoy(
-                name="let_anybody_give_it_back",
-                reason="What was handed over can be given back when giving back asks no more. A "
-                "stranger can then free it too.",
-                changes=(
-                    Change(
-                        old=_GIVE_BACK,
-                        new='        """Free a $place; False if it is not that $owner\'s."""\n'
-                        "        holder = self._holders.get(site)\n"
-                        "        if holder is None or (isinstance(holder, int) and holder != number):\n",
-                    ),
-                ),
-            ),
+        decoys=_DECOYS,
+        visible=_visible(ben, cleo, first, here, start, there),
+        hidden=_hidden(ben, cleo, first, here, start, third),
+        target="test_who_got_a_place_can_give_it_back",
+        stop=Stop(
+            function="$Core.give_back",
+            hit=1,
+            expression="isinstance(self._holders[site], int)",
+            buggy="False",
+            fixed="True",
         ),
-        visible=f'''
+    )
+
+
+def _visible(ben: str, cleo: str, first: int, here: str, start: str, there: str) -> str:
+    return f'''
 def test_a_place_that_is_taken_is_refused_to_others():
 {start}    assert front.take("{here}", {first}) is True
     assert front.take("{here}", {first + 1}) is False
@@ -197,8 +212,11 @@ def test_who_got_a_place_can_give_it_back():
 {start}    front.take("{here}", {first})
     front.hand_over("{here}", {first}, "{ben}")
     assert front.give_back("{here}", {first + 1}) is True
-''',
-        hidden=f'''
+'''
+
+
+def _hidden(ben: str, cleo: str, first: int, here: str, start: str, third: str) -> str:
+    return f'''
 def test_a_place_that_was_handed_over_is_listed():
 {start}    front.take("{third}", {first + 1})
     assert front.hand_over("{third}", {first + 1}, "{cleo}") is True
@@ -230,13 +248,4 @@ def test_handing_over_to_oneself_keeps_it():
 {start}    front.take("{here}", {first + 2})
     front.hand_over("{here}", {first + 2}, "{cleo}")
     assert front.held_by({first + 2}) == ["{here}"]
-''',
-        target="test_who_got_a_place_can_give_it_back",
-        stop=Stop(
-            function="$Core.give_back",
-            hit=1,
-            expression="isinstance(self._holders[site], int)",
-            buggy="False",
-            fixed="True",
-        ),
-    )
+'''

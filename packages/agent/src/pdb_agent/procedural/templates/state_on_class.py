@@ -68,6 +68,32 @@ _DEFECTIVE = """\
     def __init__(self, room: int) -> None:
         self._room = room
 """
+_DECOYS = (
+    Decoy(
+        name="clear_when_opening",
+        reason="A new one starts empty when opening clears what is there. The one that was "
+        "open before loses all that it counted.",
+        changes=(
+            Change(
+                old="        self._room = room\n",
+                new="        self._room = room\n        self._taken.clear()\n",
+            ),
+        ),
+    ),
+    Decoy(
+        name="new_dictionary_when_taking",
+        reason="Taking is where the count of the other one rises, so taking builds a "
+        "dictionary of its own. What is taken over by load still lands in the shared "
+        "one.",
+        changes=(
+            Change(
+                old="        self._taken.setdefault(label, []).append(count)\n        return True\n",
+                new="        self._taken = {**self._taken, label: [*self.deliveries(label), count]}\n"
+                "        return True\n",
+            ),
+        ),
+    ),
+)
 
 
 def plan(draw: Draw, setting: Setting) -> Blueprint:
@@ -86,33 +112,16 @@ def plan(draw: Draw, setting: Setting) -> Blueprint:
         core=_CORE,
         more={},
         defect=Change(old=_RIGHT, new=_DEFECTIVE),
-        decoys=(
-            Decoy(
-                name="clear_when_opening",
-                reason="A new one starts empty when opening clears what is there. The one that was "
-                "open before loses all that it counted.",
-                changes=(
-                    Change(
-                        old="        self._room = room\n",
-                        new="        self._room = room\n        self._taken.clear()\n",
-                    ),
-                ),
-            ),
-            Decoy(
-                name="new_dictionary_when_taking",
-                reason="Taking is where the count of the other one rises, so taking builds a "
-                "dictionary of its own. What is taken over by load still lands in the shared "
-                "one.",
-                changes=(
-                    Change(
-                        old="        self._taken.setdefault(label, []).append(count)\n        return True\n",
-                        new="        self._taken = {**self._taken, label: [*self.deliveries(label), count]}\n"
-                        "        return True\n",
-                    ),
-                ),
-            ),
-        ),
-        visible=f'''
+        decoys=_DECOYS,
+        visible=_visible(kinds, other, room, some, third),
+        hidden=_hidden(kinds, other, room, some, third),
+        target="test_a_new_one_starts_empty",
+        stop=Stop(function="$Core.count", hit=2, expression="len(self._taken)", buggy="1", fixed="0"),
+    )
+
+
+def _visible(kinds: list[str], other: int, room: int, some: int, third: int) -> str:
+    return f'''
 def test_what_is_taken_is_counted():
     front = open_front()
     assert front.take("{kinds[0]}", {some}) is True
@@ -143,8 +152,11 @@ def test_each_delivery_is_kept():
 def test_a_new_one_starts_empty():
     open_front().take("{kinds[5]}", {some})
     assert open_front().count("{kinds[5]}") == 0
-''',
-        hidden=f'''
+'''
+
+
+def _hidden(kinds: list[str], other: int, room: int, some: int, third: int) -> str:
+    return f'''
 def test_opening_another_leaves_the_first_as_it_is():
     first = open_front()
     first.take("{kinds[6]}", {some})
@@ -181,7 +193,4 @@ def test_taking_follows_on_what_was_taken_over():
     front.load({{"{kinds[11]}": {third}}})
     front.take("{kinds[11]}", {other})
     assert front.deliveries("{kinds[11]}") == {[third, other]}
-''',
-        target="test_a_new_one_starts_empty",
-        stop=Stop(function="$Core.count", hit=2, expression="len(self._taken)", buggy="1", fixed="0"),
-    )
+'''
