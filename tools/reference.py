@@ -24,6 +24,17 @@ from tools.transcript import filled, transcripts  # noqa: E402  # needs the path
 
 REFERENCE = ROOT / "docs" / "reference"
 COMMANDS = ((), ("serve",), ("demo",), ("diagnose",), ("doctor",))
+AGENT_COMMANDS = (
+    (),
+    ("run",),
+    ("eval",),
+    ("doctor",),
+    ("tasks",),
+    *(
+        ("tasks", name)
+        for name in ("list", "show", "check", "validate", "measure", "witness", "new", "import")
+    ),
+)
 WITH_TRANSCRIPTS = (
     ROOT / "README.md",
     ROOT / "docs" / "tutorials" / "debug-your-first-failing-test.md",
@@ -115,18 +126,22 @@ def cell(text: str) -> str:
 
 
 def command_line_page() -> str:
-    """The page about the command, from its own help."""
+    """The page about the commands, from their own help."""
     parts = ["# Command line\n", GENERATED]
-    for command in COMMANDS:
-        title = " ".join(("mcp-pdb", *command))
-        parts += [f"## {title}\n", f"```\n{help_of(command)}\n```\n"]
+    for name, module, commands in (
+        ("mcp-pdb", "mcp_pdb.cli", COMMANDS),
+        ("pdb-agent", "pdb_agent.cli", AGENT_COMMANDS),
+    ):
+        for command in commands:
+            title = " ".join((name, *command))
+            parts += [f"## {title}\n", f"```\n{help_of(module, command)}\n```\n"]
     return "\n".join(parts)
 
 
-def help_of(command: tuple[str, ...]) -> str:
-    """What ``mcp-pdb COMMAND --help`` prints."""
+def help_of(module: str, command: tuple[str, ...]) -> str:
+    """What a command's ``--help`` prints."""
     finished = subprocess.run(
-        [sys.executable, "-m", "mcp_pdb.cli", *command, "--help"],
+        [sys.executable, "-m", module, *command, "--help"],
         capture_output=True,
         text=True,
         check=True,
