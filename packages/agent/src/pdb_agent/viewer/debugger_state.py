@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from pdb_agent.messages import CallStatus, ToolResult
@@ -112,7 +113,7 @@ class DebuggerFollower:
             return
         if result.name == "where_am_i":
             frames = tuple(self._inside(frame) for frame in words.frames_in(text))
-            for inner, outer in zip(frames, frames[1:], strict=False):
+            for inner, outer in pairwise(frames):
                 self._callers[_key(inner)] = outer
             return
         if (caller := words.called_from(text)) is not None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pdb_agent.episode import Answered, Edited, Ended, Episode, Replied, Retried, Said, Started
+from pdb_agent.messages import AssistantMessage, Stop
 from pdb_agent.viewer.debugger_state import DebuggerFollower
 from pdb_agent.viewer.debugger_words import test_counts
 from pdb_agent.viewer.facts import Facts, read_facts
@@ -102,7 +103,8 @@ class _Builder:
         self._follower = DebuggerFollower(started.files.keys())
         self._debugging = Debugging()
         self._path = _first_path(started)
-        self._line: int | None = None
+        self._line = _first_line(started, self._path)
+        self._paused: list[AssistantMessage] = []
         self._pending_said: list[str] = []
         self._pending_notes: list[str] = []
         self._edits: list[Edited] = []
@@ -121,15 +123,20 @@ class _Builder:
 
     def replied(self, event: Replied) -> None:
         """A turn begins."""
-        self._without_calls()
         reply = event.reply
+        if reply.stop is Stop.PAUSE:  # no turn of its own: what it says belongs to the reply that goes on
+            self._paused.append(reply.message)
+            return
+        self._without_calls()
+        messages = [*self._paused, reply.message]
+        self._paused = []
         self.turns.append(
             _Turn(
                 title=str(event.turn),
                 kind="words",
                 at_seconds=event.at,
-                text=visible(reply.message.text),
-                reasoning=visible(reply.message.reasoning),
+                text=visible("\n".join(one.text for one in messages if one.text)),
+                reasoning=visible("\n".join(one.reasoning for one in messages if one.reasoning)),
                 said=self._pending_said,
                 notes=[*self._pending_notes, *notes_of(reply)],
                 context_tokens=reply.usage.context,
@@ -247,6 +254,13 @@ class _Builder:
         if event.result.name == "done":
             return "done"
         return "tests" if facts.passed is not None or ran_tests else "look"
+
+
+def _first_line(started: Started, path: str) -> int | None:
+    """Where the first test to repair begins in its file."""
+    name = next(iter(started.fail_to_pass), "").rpartition("::")[2].partition("[")[0]
+    lines = started.files.get(path, "").split("\n")
+    return next((number for number, line in enumerate(lines, start=1) if f"def {name}(" in line), None)
 
 
 def _first_path(started: Started) -> str:

@@ -36,13 +36,7 @@ def summary_of(name: str, arguments: Mapping[str, Any]) -> str:
 
 def argument_texts(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Each argument as text: a string as it is, anything else as JSON."""
-    return tuple(
-        (
-            visible(name),
-            visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)),
-        )
-        for name, value in arguments.items()
-    )
+    return tuple((visible(name), visible(_text(value))) for name, value in arguments.items())
 
 
 def label_of(title: str, call: CallView, state: Debugging | None) -> str:
@@ -77,3 +71,9 @@ def notes_of(reply: Reply) -> tuple[str, ...]:
         notes.append("Its calls were found in the text.")
     notes += [f"{visible(call.name)}: {visible(call.error)}" for call in reply.message.calls if call.error]
     return tuple(notes)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str) and value:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -11,6 +11,12 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+// Text that may break after the signs between words of a name.
+export function breakable(text) {
+  const parts = text.split(/(?<=[_./:,(])(?=[^_./:,(])/);
+  return parts.flatMap((part, index) => (index ? [document.createElement("wbr"), part] : [part]));
+}
+
 export const prefersStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // Bring `child` into the middle of `scroller` unless it is well in view already.

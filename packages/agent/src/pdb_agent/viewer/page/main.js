@@ -14,6 +14,9 @@ const KEYS = [
   ["d", "dark, light, as the system is"],
   ["?", "this help"],
 ];
+const LEGEND = [
+  ["look", "reading"], ["debugger", "debugger"], ["edit", "edit"], ["tests-failed", "tests that fail"], ["tests-passed", "tests that pass"],
+];
 const THEMES = ["system", "light", "dark"];
 
 const episodes = JSON.parse(document.getElementById("episodes").textContent);
@@ -90,6 +93,7 @@ function makeHelp() {
   return element("dialog", { class: "help", "aria-labelledby": "help-title" },
     element("h2", { id: "help-title" }, "Keys"),
     element("dl", {}, KEYS.map(([keys, words]) => element("div", {}, element("dt", {}, keys.split(" ").map((key) => element("kbd", {}, key))), element("dd", {}, words)))),
+    element("p", { class: "legend" }, ...LEGEND.map(([kind, words]) => element("span", {}, element("span", { class: `tick kind-${kind}`, "aria-hidden": "true" }), words))),
     element("p", {}, "A link to a moment ends in ", element("code", {}, "#turn=7"), ", or ", element("code", {}, "#turn=7.2"), " for a turn's second call."),
     element("button", { type: "button", class: "quiet", onclick: (event) => event.target.closest("dialog").close() }, "Close"));
 }

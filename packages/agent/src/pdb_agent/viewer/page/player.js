@@ -30,8 +30,10 @@ export class Player {
       const call = own && moment.call !== null ? position.step : 0;
       const repeated = call > 0 && episode.moments[position.moments[index] - 1]?.turn !== moment.turn;
       const kind = own && !repeated ? kindOf(episode, moment) : "none";
-      row.append(element("span", { class: `tick kind-${kind}`, title: episode.turns[moment.turn].summary,
-        onclick: () => { this.pause(); this.move(at); } }));
+      const tick = element("span", { class: `tick kind-${kind}`, title: episode.turns[moment.turn].summary,
+        onclick: () => { this.pause(); this.move(at); } });
+      tick.style.left = `${(100 * at) / Math.max(1, this.positions.length - 1)}%`;
+      row.append(tick);
     });
     return row;
   }

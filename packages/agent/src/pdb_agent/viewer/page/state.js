@@ -1,4 +1,4 @@
-import { element } from "./elements.js";
+import { breakable, element } from "./elements.js";
 
 // What the model has been shown of the program: values, looks, stack, breakpoints, tests.
 export class StateView {
@@ -29,10 +29,10 @@ function part(title, content) {
 }
 
 function valuesView(values) {
-  return element("dl", { class: "values" }, values.map((one) =>
+  return element("dl", { class: "values names" }, values.map((one) =>
     element("div", { class: one.mark },
-      element("dt", {}, one.name, one.mark && element("span", { class: "mark" }, one.mark)),
-      element("dd", {}, one.was && element("span", {}, element("del", {}, one.was), element("span", { class: "arrow" }, " → ")),
+      one.mark && element("span", { class: "mark" }, one.mark),
+      element("dt", {}, one.name), element("dd", {}, one.was && element("span", {}, element("del", {}, one.was), element("span", { class: "arrow" }, " → ")),
         element(one.was ? "ins" : "span", {}, one.value)))));
 }
 
@@ -45,14 +45,15 @@ function looksView(looks) {
 function stackView(stack) {
   return element("ol", { class: "stack" }, stack.map((place, index) =>
     element("li", { "aria-current": index === 0 ? "true" : null },
-      element("code", {}, place.function), element("span", { class: "place" }, `${place.path}:${place.line}`))));
+      element("code", {}, breakable(place.function)),
+      element("span", { class: "place" }, breakable(`${place.path}:${place.line}`)))));
 }
 
 function breakpointsView(breakpoints) {
   return element("ul", { class: "breakpoints" }, breakpoints.map((one) =>
     element("li", { class: one.is_hit ? "hit" : "" },
       element("span", { class: `breakpoint${one.condition ? " conditional" : ""}${one.note.startsWith("never") ? " silent" : ""}`, "aria-hidden": "true" }),
-      element("span", { class: "place" }, `${one.path}:${one.line}`),
+      element("span", { class: "place" }, breakable(`${one.path}:${one.line}`)),
       one.condition && element("span", { class: "condition" }, "if ", element("code", {}, one.condition)),
       one.note && element("span", { class: "condition" }, one.note))));
 }
@@ -74,10 +75,10 @@ function testsView(episode, moment) {
   if (!tests.length) return line;
   return element("div", {}, line, element("table", { class: "tests" },
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "test"),
-      element("th", { scope: "col" }, "before"), element("th", { scope: "col" }, "now"))),
+      before.size > 0 && element("th", { scope: "col" }, "before"), element("th", { scope: "col" }, "now"))),
     element("tbody", {}, tests.map((test) => element("tr", {},
-      element("th", { scope: "row", title: test }, test.split("::").slice(1).join("::") || test),
-      sign(before.get(test)), sign(now.get(test)))))));
+      element("th", { scope: "row", title: test }, breakable(test.split("::").slice(1).join("::") || test)),
+      before.size > 0 && sign(before.get(test)), sign(now.get(test)))))));
 }
 
 function counts(run) {

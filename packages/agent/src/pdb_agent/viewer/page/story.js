@@ -1,4 +1,4 @@
-import { element, reveal } from "./elements.js";
+import { breakable, element, reveal } from "./elements.js";
 
 const OPEN_REASONING = { yes: true };
 
@@ -43,7 +43,8 @@ function turnItem(turn, index, onTurn) {
   return element("li", { class: `turn kind-${turn.kind}` },
     element("button", { type: "button", class: "turn-head", onclick: () => onTurn(index) },
       element("span", { class: "turn-number" }, heading ? "" : turn.title),
-      element("span", { class: heading ? "turn-title" : "turn-summary" }, heading ?? turn.summary)),
+      !heading && element("span", { class: "turn-summary" }, turn.summary),
+      element("span", { class: heading ? "turn-title" : "turn-title opened" }, heading ?? `Turn ${turn.title}`)),
     element("div", { class: "turn-body" }));
 }
 
@@ -55,7 +56,7 @@ function turnBody(episode, moment) {
     ...(isTask ? [] : turn.said.map((words) => element("p", { class: "nudge" }, words))),
     ...turn.notes.map((note) => element("p", { class: "turn-note" }, note)),
     turn.reasoning && reasoning(turn.reasoning),
-    turn.text && element("p", { class: "words" }, turn.text),
+    turn.text && element("p", { class: "words" }, breakable(turn.text)),
     isTask && turn.said.length > 0 && element("details", { class: "reasoning" },
       element("summary", {}, "What holds for the whole episode"), element("p", {}, turn.said[0])),
     ...turn.calls.map((call, index) => callView(call, index, moment.call)),
@@ -81,9 +82,22 @@ function callView(call, index, present) {
   return element("div", { class: `call${now ? " now" : ""}${later ? " later" : ""}` },
     element("p", { class: "call-name" }, element("code", {}, call.name),
       call.status !== "ok" && element("span", { class: "status" }, call.status.replace("_", " "))),
-    call.arguments.length > 0 && element("dl", { class: "arguments" }, call.arguments.map(argument)),
+    argumentsView(call),
     now && call.diffs.map(diffView),
     now && element("pre", { class: "answer", tabindex: "0", "aria-label": `Answer of ${call.name}` }, call.text));
+}
+
+// The texts of an edit are its diff already: as they were sent they are kept folded.
+function argumentsView(call) {
+  const isText = ([name]) => call.diffs.length > 0 && /^(old|new|content)/.test(name);
+  const shown = call.arguments.filter((one) => !isText(one));
+  const folded = call.arguments.filter(isText);
+  return [
+    shown.length > 0 && element("dl", { class: "arguments" }, shown.map(argument)),
+    folded.length > 0 && element("details", { class: "sent" },
+      element("summary", {}, `${folded.map(([name]) => name).join(" and ")} as sent`),
+      element("dl", { class: "arguments" }, folded.map(argument))),
+  ];
 }
 
 function argument([name, value]) {
