@@ -14,7 +14,8 @@ from pdb_agent.viewer.outcome import outcome_of
 INDEX = "index.html"
 _INDEX_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Episodes</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <style>body {{ font: 16px/1.6 Charter, Georgia, serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }}
 h1 {{ font-size: 1.3rem }} li {{ margin: .15rem 0 }} ol {{ padding-left: 1.2rem }}</style>
 </head><body><h1>Episodes</h1><ol>
