@@ -147,6 +147,7 @@ def _verdict(run: TierRun, groups: tuple[GroupResult, ...], tier: Tier, seconds:
         tier=tier,
         reason=_reason(run, groups),
         seconds=seconds,
+        timed_out=run.timed_out,
     )
 
 

@@ -63,3 +63,5 @@ class Verdict:
     reason: str
     """One sentence fit for the model's eyes: counts, no name or text of a hidden test."""
     seconds: float
+    timed_out: bool = False
+    """The tests were still running when their time was up."""
