@@ -23,6 +23,7 @@ from pdb_agent.policy import Sampling
 
 TEST = "tests/test_cart.py::test_total"
 FILES = {"shop/cart.py": "t = 0\n", "shop/pricing.py": "p = 1\n", "tests/test_cart.py": "", "pytest.ini": ""}
+TOOLS = ("bash", "read_file", "edit_file", "run_tests", "done", "start_debugger", "add_breakpoint")
 USAGE = Usage(input=100, cache_read=50, cache_write=10, output=20, reasoning=5)
 
 
@@ -78,7 +79,7 @@ def started(**changes: Any) -> Started:
         "sampling": Sampling(),
         "limits": {"turns": 50.0, "context_tokens": 30_000.0},
         "system": "Repair it.",
-        "tools": (ToolSpec(name="done", description="", schema={}),),
+        "tools": tuple(ToolSpec(name=name, description="", schema={}) for name in TOOLS),
         "backend": "bubblewrap",
         "began": "2026-11-01T10:00:00+00:00",
         "files": FILES,

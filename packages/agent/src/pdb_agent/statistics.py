@@ -7,6 +7,7 @@ them as independent would make every interval too narrow.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 RESAMPLES = 10_000
@@ -86,9 +87,13 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def bootstrap_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> Interval | None:
     """Of the mean of one value per task, by resampling tasks; None under LEAST_TASKS tasks."""
+    return _bootstrap(tuple(sorted(values)), resamples) if len(values) >= LEAST_TASKS else None
+
+
+@lru_cache(maxsize=1024)
+def _bootstrap(values: tuple[float, ...], resamples: int) -> Interval:
+    """A report asks for the same interval in many places: strata that are the whole, rates that coincide."""
     count = len(values)
-    if count < LEAST_TASKS:
-        return None
     choices = Random(SEED).choices
     sums = sorted(sum(choices(values, k=count)) for _ in range(resamples))
     last = resamples - 1
