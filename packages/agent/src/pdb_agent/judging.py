@@ -41,6 +41,16 @@ class Judgement:
     failure: FailureClass | None
 
 
+class Judge(Protocol):
+    """Says what became of an episode; ``judge`` by the task's tests, visible and hidden."""
+
+    async def __call__(
+        self, task: Task, final: Mapping[str, bytes], *, edited: bool, settings: JudgingSettings
+    ) -> Judgement:
+        """Judge the files that an episode left. Raises GradingError."""
+        ...
+
+
 async def judge(
     task: Task, final: Mapping[str, bytes], *, edited: bool, settings: JudgingSettings
 ) -> Judgement:

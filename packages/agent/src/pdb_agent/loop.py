@@ -27,7 +27,7 @@ from pdb_agent.episode import (
 from pdb_agent.errors import GradingError, SandboxError
 from pdb_agent.grading.submission import is_editable
 from pdb_agent.grading.verdict import Tier
-from pdb_agent.judging import Judgement, judge
+from pdb_agent.judging import Judge, Judgement, judge
 from pdb_agent.limits import EpisodeLimits, Exit, LimitKeeper, Nudge
 from pdb_agent.messages import CallStatus, Message, Reply, Stop, ToolMessage, ToolResult, UserMessage
 from pdb_agent.policy import (
@@ -37,7 +37,8 @@ from pdb_agent.policy import (
     Sampling,
 )
 from pdb_agent.prompt import first_message, system_prompt
-from pdb_agent.sandbox import Backend
+from pdb_agent.sandbox import Backend, SandboxSpec
+from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.task import Task
 from pdb_agent.toolbox import Toolbox, open_toolbox
 from pdb_agent.tools.menu import Menu
@@ -64,6 +65,9 @@ class EpisodeSettings:
     menu: Menu | None = None
     price: Callable[[Reply], Decimal | None] = field(default=lambda reply: None)
     """What a reply costs in US dollars, None when nobody knows."""
+    sandbox: SandboxSpec | None = None
+    """Where it happens; None is a sandbox for ``python`` with the task's workspace."""
+    judge: Judge = judge
 
 
 async def run_episode(task: Task, policy: Policy, settings: EpisodeSettings, log: EpisodeLog) -> Ended:
@@ -75,8 +79,11 @@ async def run_episode(task: Task, policy: Policy, settings: EpisodeSettings, log
     episode = _Episode(task, policy, settings, log)
     end = Exit(reason=ExitReason.WALL_TIME, detail="before the first turn")
     try:
+        spec = settings.sandbox or SandboxSpec(
+            python=settings.python or task_interpreter(), files=task.workspace
+        )
         async with open_toolbox(
-            task, settings.toolset, python=settings.python, backend=settings.backend, menu=settings.menu
+            task, settings.toolset, spec=spec, backend=settings.backend, menu=settings.menu
         ) as toolbox:
             with anyio.move_on_after(settings.limits.wall_seconds) as patience:
                 end = await episode.talk(toolbox)
@@ -88,7 +95,7 @@ async def run_episode(task: Task, policy: Policy, settings: EpisodeSettings, log
     if end.reason.is_infrastructure:
         return episode.close(end, None, final)
     try:
-        judgement = await judge(task, final, edited=episode.edited, settings=settings)
+        judgement = await settings.judge(task, final, edited=episode.edited, settings=settings)
     except GradingError as error:
         return episode.close(Exit(reason=ExitReason.GRADER, detail=str(error)), None, final)
     return episode.close(end, judgement, final)

@@ -54,6 +54,8 @@ class SandboxSpec:
     limits: Limits = Limits()
     readable: tuple[Path, ...] = ()
     """Further host folders that are readable inside, at the same path."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables for the programs inside, beside those that every sandbox has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

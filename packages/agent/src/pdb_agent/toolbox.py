@@ -4,7 +4,6 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -13,7 +12,6 @@ from pdb_agent.errors import TaskError
 from pdb_agent.messages import Call, CallStatus, ToolResult, ToolSpec
 from pdb_agent.sandbox import Backend, Sandbox, SandboxSpec
 from pdb_agent.sandboxes.debugging import open_debugger_in
-from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
 from pdb_agent.task import Task
 from pdb_agent.tools.coding import coding_tools
@@ -112,15 +110,14 @@ async def open_toolbox(
     task: Task,
     toolset: Toolset,
     *,
-    python: Path | None = None,
+    spec: SandboxSpec,
     backend: Backend | None = None,
     menu: Menu | None = None,
 ) -> AsyncGenerator[Toolbox]:
-    """A fresh sandbox with the task's workspace, and its tools. An edit menu needs ``menu``.
+    """A fresh sandbox of ``spec``, which has the task's workspace, and its tools; some need ``menu``.
 
     Raises SandboxError, and TaskError for a toolset that does not suit the task.
     """
-    spec = SandboxSpec(python=python or task_interpreter(), files=task.workspace)
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(open_sandbox(spec, backend))
         workspace = Workspace(sandbox, task)

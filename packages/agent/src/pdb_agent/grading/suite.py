@@ -11,6 +11,7 @@ from pdb_agent.task import Task
 
 HIDDEN_FOLDER = "hidden"
 FAIL_TO_PASS, PASS_TO_PASS, HIDDEN = "fail_to_pass", "pass_to_pass", "hidden"
+TEST_FOLDERS = frozenset({"test", "tests"})
 _PHASES = ("setup", "call", "teardown")
 
 
@@ -45,6 +46,14 @@ class PhaseRecord:
     """Marked xfail, or failed by ``pytest.xfail``."""
     by_assertion: bool = False
     """Failed by an AssertionError or by ``pytest.fail``."""
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a file belongs to tests by its path alone, wherever a project keeps them."""
+    *folders, name = path.split("/")
+    if not TEST_FOLDERS.isdisjoint(folders):
+        return True
+    return name in ("conftest.py", "tests.py") or name.startswith("test_") or name.endswith("_test.py")
 
 
 def is_test_file(path: str, task: Task) -> bool:

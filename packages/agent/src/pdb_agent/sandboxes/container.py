@@ -133,6 +133,7 @@ def start_container(spec: SandboxSpec, engine: Engine | None = None) -> HeldSand
             "TZ": "UTC",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONNOUSERSITE": "1",
+            **spec.environment,
         },
         limits=spec.limits,
     )

@@ -102,7 +102,9 @@ def start_landlock(spec: SandboxSpec, *, abi_limit: int = 1000) -> HeldSandbox:
         started,
         workspace=workspace,
         python=str(spec.python),
-        environment=environment_inside(interpreter) | {"HOME": str(temporary), "TMPDIR": str(temporary)},
+        environment=environment_inside(interpreter)
+        | {"HOME": str(temporary), "TMPDIR": str(temporary)}
+        | spec.environment,
         limits=spec.limits,
         keeps_copy=False,
     )

@@ -52,7 +52,9 @@ def start_unsafe_none(spec: SandboxSpec) -> HeldSandbox:
         started,
         workspace=workspace,
         python=str(spec.python),
-        environment=environment_inside(interpreter) | {"HOME": str(temporary), "TMPDIR": str(temporary)},
+        environment=environment_inside(interpreter)
+        | {"HOME": str(temporary), "TMPDIR": str(temporary)}
+        | spec.environment,
         limits=spec.limits,
         keeps_copy=False,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pdb_agent.grading.submission import is_editable
 from pdb_agent.sandbox import MEBIBYTE, Sandbox
+from pdb_agent.sandboxes.workspace_files import is_plain_path
 from pdb_agent.task import Task
 
 _DIFF_CONTEXT_LINES = 2
@@ -56,7 +57,9 @@ class Workspace:
         return {path: content for path, content in read.items() if content is not None}
 
     async def read(self, path: str) -> str | None:
-        """A file as text, None when there is no such plain file."""
+        """A file as text, None when there is no such plain file in the workspace."""
+        if not is_plain_path(path):
+            return None
         content = (await self.sandbox.get([path])).get(path)
         return None if content is None else content.decode(errors="replace")
 
