@@ -41,8 +41,10 @@ class Policies:
 
     def __call__(self, config: PolicyConfig, task: Task) -> Policy:
         """The policy for a task. Raises PolicyRequestError for a name, key or SDK that is missing."""
-        if config.name == ORACLE:
-            return OraclePolicy(task)
+        return OraclePolicy(task) if config.name == ORACLE else self.open(config)
+
+    def open(self, config: PolicyConfig) -> Policy:
+        """A provider's policy, opened once. Raises PolicyRequestError."""
         key = config.model_dump_json()
         if key not in self._open:
             policy = open_policy(
@@ -71,7 +73,7 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
         )
         manifest = make_manifest(config, tasks, sandbox=chosen.as_dict(), tiers=tiers)
         continues = folder.claim(manifest, describe_tasks(tasks))
-        plan = Plan(config=config, tasks=tasks, tiers=tiers, price=_price, jobs=jobs)
+        plan = Plan(config=config, tasks=tasks, tiers=tiers, price=price_of, jobs=jobs)
         if continues:
             progress.write(f"{out} is continued: what is there stays as it is.\n")
         async with AsyncExitStack() as stack:
@@ -96,11 +98,11 @@ async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, strea
         sampling=config.sampling.record(),
         tier=tier_of(task),
         backend=config.backend,
-        price=lambda reply: _price(policy.name, reply),
+        price=lambda reply: price_of(policy.name, reply),
     )
     async with AsyncExitStack() as stack:
         policy = Policies(stack)(arm.policy or config.policy, task)
-        with _LiveLog(log_path, stream) as log:
+        with LiveLog(log_path, stream) as log:
             ended = await run_episode(task, policy, settings, log)
     return 0 if ended.graded is not None and ended.graded.solved else 1
 
@@ -114,7 +116,7 @@ def select_tasks(config: RunConfig) -> tuple[Task, ...]:
     return tasks
 
 
-class _LiveLog(EpisodeLog):
+class LiveLog(EpisodeLog):
     """A log that also tells a person."""
 
     def __init__(self, path: Path | None, stream: TextIO) -> None:
@@ -122,6 +124,7 @@ class _LiveLog(EpisodeLog):
         self._stream = stream
 
     def append(self, event: Event) -> None:
+        """Append one event, and write it in words."""
         super().append(event)
         self._stream.write(in_words(event))
         self._stream.flush()
@@ -220,5 +223,6 @@ def _write_totals(folder: RunFolder, config: RunConfig, stream: TextIO) -> None:
         stream.write(f"{arm}: {one.solved} of {one.done} episodes solved ({rate}), {len(one.tasks)} tasks\n")
 
 
-def _price(policy: str, reply: Reply) -> Decimal | None:
+def price_of(policy: str, reply: Reply) -> Decimal | None:
+    """What a reply costs in US dollars, None when nobody knows."""
     return Decimal(0) if policy.startswith(ORACLE) else cost(policy, reply.usage, reply.raw_usage)
