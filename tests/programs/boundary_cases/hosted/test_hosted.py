@@ -407,6 +407,17 @@ def test_a_thread_of_the_program_may_call_back():
     assert core.from_another_thread(lambda value: value + 1) == [4]
 
 
+def test_objects_that_many_threads_hand_over_and_drop_arrive():
+    def fail():
+        raise StockError("gone", 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(core.retry, fail, StockError) for _ in range(60)]
+        assert {future.result(10) for future in futures} == {"StockError"}
+        futures = [pool.submit(core.apply, lambda: core.echo(Node())) for _ in range(60)]
+        assert {future.result(10).other for future in futures} == {None}
+
+
 def test_objects_are_let_go_of():
     node = Node()
     watch = weakref.ref(node)

@@ -63,6 +63,9 @@ class Gate:
         self._lock = threading.RLock()
         self._proxies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._mirrors = Mirrors(self.request)
+        self._kept = threading.local()
+        """Per thread its last answer to a call, for as long as the candidate may not have read it: another
+        thread could tell the candidate meanwhile that nobody holds the object any more."""
 
     def request(self, operation: str, *arguments: Any, **keywords: Any) -> Any:
         """Do something to the candidate's objects; raises what the candidate raised, mirrored."""
@@ -73,6 +76,7 @@ class Gate:
             "released": self._take_released(),
         }
         answer = self.line.call(payload, self._call_seconds)
+        self._kept.answer = None
         if answer == UNSAYABLE:
             raise WireError("The program's answer is too large for the boundary.")
         try:
@@ -101,10 +105,12 @@ class Gate:
         except (WireError, LineDownError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
             return self._broken()
         try:
-            return {"value": self.encoded(self._exports.answer(target, operation, arguments, keywords))}
+            self._kept.answer = self._exports.answer(target, operation, arguments, keywords)
+            return {"value": self.encoded(self._kept.answer)}
         except WireError:
             return self._broken()
         except BaseException as error:  # noqa: BLE001 - the candidate passes it on, and the test sees it
+            self._kept.answer = error
             return {"error": self.encoded(error)}
 
     def _broken(self) -> Any:
