@@ -36,7 +36,8 @@ def open_page(browser: "Browser") -> Iterator[Open]:
     contexts: list[BrowserContext] = []
 
     def open_file(file: Path, fragment: str = "", **options: Any) -> "Page":
-        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        options.setdefault("viewport", {"width": 1440, "height": 900})
+        context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
