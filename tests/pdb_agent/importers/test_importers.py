@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from textwrap import dedent
 
+import anyio
 import pytest
 import tomllib
 from pdb_agent.errors import ImportFormatError
@@ -15,6 +16,8 @@ from pdb_agent.importers.provenance import rules_not_applicable
 from pdb_agent.importers.trial import Bench
 from pdb_agent.patches import apply_patch
 from pdb_agent.task_files import load_all, load_task, read_task_table
+from pdb_agent.validation import validating
+from pdb_agent.validation.depth import QUICK
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 LICENCE = "A licence\n\nPermission is hereby granted, free of charge, to everybody.\n"
@@ -480,3 +483,20 @@ def test_the_command_tells_what_was_written_and_what_was_skipped(nightmare_folde
     assert "mini_nightmare_tally: rules that cannot apply: V2" in out.getvalue()
     assert "skipped own: own/test.py, line 5" in out.getvalue()
     assert "2 tasks written" in out.getvalue()
+
+
+async def complaints_of(folder: Path) -> list[str]:
+    bench = validating.Bench(limiter=anyio.CapacityLimiter(1), tell=lambda step: None)
+    report = await validating.validate_folder(folder, [], bench, QUICK)
+    return [f"{complaint.rule}: {complaint.text}" for complaint in report.complaints]
+
+
+async def test_an_imported_task_is_validated_by_the_rules_that_can_apply_to_it(quixbugs_folder, tmp_path):
+    report = await quixbugs.import_tasks(quixbugs_folder, tmp_path / "out", Bench())
+    task = next(task for task in report.tasks if "V6" not in task.rules_not_applicable)
+    assert await complaints_of(tmp_path / "out" / task.id) == []
+
+
+async def test_an_imported_task_without_a_solution_is_validated_too(nightmare_folder, tmp_path):
+    await mini_nightmare.import_tasks(nightmare_folder, tmp_path / "out", Bench())
+    assert await complaints_of(tmp_path / "out" / "mini_nightmare_tally") == []

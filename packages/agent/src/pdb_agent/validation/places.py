@@ -45,7 +45,8 @@ def versions_of_files(task: Task) -> dict[str, dict[str, bytes]]:
     Raises TaskError when a patch does not apply.
     """
     hidden = {f"hidden/{path}": content for path, content in task.hidden.items()}
-    sources = {"buggy": dict(task.workspace), "fixed": apply_patch(task.solution, task.workspace)}
+    fixed = apply_patch(task.solution, task.workspace) if task.solution.text.strip() else dict(task.workspace)
+    sources = {"buggy": dict(task.workspace), "fixed": fixed}
     for decoy in task.decoys:
         sources[f"decoy {decoy.name}"] = apply_patch(decoy, task.workspace)
     return {name: files | hidden for name, files in sources.items()}

@@ -9,6 +9,7 @@ import anyio
 
 from pdb_agent.errors import AgentError, TaskError
 from pdb_agent.grading.verdict import Tier
+from pdb_agent.importers.provenance import rules_not_applicable
 from pdb_agent.sandbox import Backend
 from pdb_agent.task import Task
 from pdb_agent.task_files import content_hash, load_task
@@ -62,13 +63,16 @@ async def validate_folder(
 ) -> TaskReport:
     """Check the task in a folder; ``others`` are those whose sources must differ from its own.
 
+    Of an imported task, the rules that its import names as not applicable are left out.
+
     Failures that are not the task's are a complaint of the rule ``MACHINE``, so that one of them does
     not end the checks of all.
     """
     began = time.monotonic()
+    exempt = rules_not_applicable(folder)
     try:
         task = load_task(folder)
-        findings = await _examine(task, others, bench, depth)
+        findings = await _examine(task, others, bench, depth, exempt)
     except AgentError as error:
         rule = FILES if isinstance(error, TaskError) else MACHINE
         return TaskReport(
@@ -108,13 +112,15 @@ class _Findings:
     tier: Tier | None
 
 
-async def _examine(task: Task, others: Sequence[Task], bench: Bench, depth: Depth) -> _Findings:
+async def _examine(
+    task: Task, others: Sequence[Task], bench: Bench, depth: Depth, exempt: frozenset[str]
+) -> _Findings:
     def tell(step: str) -> None:
         bench.tell(f"{task.id}: {step}")
 
     tell("V3, V7 to V10, V12, V14, V16: its text")
     complaints = check_text(task, others)
-    if any(complaint.rule == "V14" for complaint in complaints):
+    if any(complaint.rule == "V14" for complaint in complaints) and "V14" not in exempt:
         return _Findings(complaints=complaints, runs={}, tier=None)
     pythons = interpreters_for(task, depth)
     python = next(iter(pythons.values()))
@@ -123,19 +129,20 @@ async def _examine(task: Task, others: Sequence[Task], bench: Bench, depth: Dept
     complaints += check_outcomes(task, by_their_version)
     complaints += check_reach_of_runs(by_their_version)
     complaints += check_matrix(runs)
-    if depth.engines:
+    if depth.engines and "V11" not in exempt:
         tell("V11: the witness")
         async with bench.limiter:
             complaints += await check_witness(
                 task, engines=depth.engines, python=python, backend=bench.backend
             )
     tier: Tier | None = None
-    if depth.grades:
+    if depth.grades and "V13" not in exempt:
         tell("V13: what grading says of no solution")
         async with bench.limiter:
             found, tier = await check_grading(task, python=python, backend=bench.backend)
         complaints += found
-    return _Findings(complaints=complaints, runs=runs, tier=tier)
+    applicable = [complaint for complaint in complaints if complaint.rule not in exempt]
+    return _Findings(complaints=applicable, runs=runs, tier=tier)
 
 
 async def _run_on_all(
