@@ -16,6 +16,7 @@ import json
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,8 @@ def main(channel_descriptor: int, arguments: "list[str]") -> None:
     channel = socket.socket(fileno=channel_descriptor)
     channel.set_inheritable(False)
     sign = _signer(channel)
-    written = os.memfd_create("output")
+    output = tempfile.TemporaryFile()
+    written = output.fileno()
     for descriptor in (1, 2):
         os.dup2(written, descriptor)
     sign({"started": True})
