@@ -27,7 +27,10 @@ async def check_grading(
         text = f"The grader does not take the solution for one: {verdict.reason}"
         return [Complaint(rule="V13", text=text)], None
     complaints: list[Complaint] = []
-    for name, files in null_submissions(task).items():
+    decoys = {
+        f"changed by the decoy {decoy.name}": apply_patch(decoy, task.workspace) for decoy in task.decoys
+    }
+    for name, files in (null_submissions(task) | decoys).items():
         verdict = await grade(task, files, python=python, backend=backend, tier=tier)
         if verdict.solved:
             text = f"The workspace is graded as solved when it is {name}: test what is missing then."
