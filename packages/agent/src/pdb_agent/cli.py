@@ -50,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(run=_doctor)
     _add_run(commands.add_parser("run", help="one episode, shown as it happens"))
     _add_eval(commands.add_parser("eval", help="many episodes: tasks × arms × repetitions; continues a run"))
+    _add_fix(commands.add_parser("fix", help="let a model repair your own project, in a copy"))
+    _add_reading(
+        commands.add_parser("report", help="figures and tables of runs, as pages to open"),
+        commands.add_parser("compare", help="two runs, arm by arm, task by task"),
+        commands.add_parser("view", help="watch an episode again, or two side by side"),
+    )
     _add_tasks(commands.add_parser("tasks", help="look at bug tasks, prove them valid, make and import some"))
     return parser
 
@@ -73,6 +79,40 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("--log", type=Path, help="new file for the episode's events")
     _add_settings(run)
     run.set_defaults(run=_run)
+
+
+def _add_fix(fix: argparse.ArgumentParser) -> None:
+    fix.add_argument(
+        "tests", nargs="+", metavar="TEST", help="failing tests, such as tests/test_x.py::test_y"
+    )
+    fix.add_argument("--project", type=Path, default=Path(), help="its folder; default: this one")
+    fix.add_argument("--python", type=Path, help="its Python; default: that of its .venv, or the active one")
+    fix.add_argument("--apply", action="store_true", help="write the changes into the project")
+    fix.add_argument(
+        "--leave-out", action="append", default=[], metavar="NAME", help="files or folders not to copy"
+    )
+    fix.add_argument("--toolset", default="debug")
+    _add_settings(fix)
+    fix.set_defaults(run=_fix)
+
+
+def _add_reading(
+    report: argparse.ArgumentParser, compare: argparse.ArgumentParser, view: argparse.ArgumentParser
+) -> None:
+    report.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    report.add_argument("--out", type=Path, required=True, help="folder for the report")
+    report.set_defaults(run=_report)
+    compare.add_argument("runs", nargs=2, type=Path, metavar="RUN", help="twice the same: its arms")
+    compare.set_defaults(run=_compare)
+    view.add_argument(
+        "episodes",
+        nargs="+",
+        type=Path,
+        metavar="EPISODE",
+        help="one file, two to see side by side, or a run",
+    )
+    view.add_argument("--out", type=Path, required=True, help="page to write; of a run, a folder")
+    view.set_defaults(run=_view)
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -214,6 +254,52 @@ def _run(arguments: argparse.Namespace) -> int:
         return await run_commands.run_one(task, config, log_path=arguments.log, stream=sys.stdout)
 
     return anyio.run(run)
+
+
+def _fix(arguments: argparse.Namespace) -> int:
+    import anyio
+
+    from pdb_agent import fix_commands
+    from pdb_agent.fixing import FixRequest
+
+    arm = f'arms={{"{arguments.toolset}" = {{toolset = "{arguments.toolset}"}}}}'
+    config = _config(arguments, [arm])
+    request = FixRequest(
+        tests=tuple(arguments.tests),
+        root=arguments.project.resolve(),
+        python=arguments.python,
+        leave_out=tuple(arguments.leave_out),
+    )
+
+    async def fix() -> int:
+        return await fix_commands.fix(
+            config, request, wants_apply=arguments.apply, stream=sys.stdout, progress=sys.stderr
+        )
+
+    return anyio.run(fix)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pdb_agent.report import commands
+    from pdb_agent.task_files import find_tasks_root
+
+    try:
+        tasks = find_tasks_root()
+    except TaskError:
+        tasks = None
+    return commands.write_report(arguments.runs, arguments.out, sys.stdout, tasks)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from pdb_agent.report import commands
+
+    return commands.compare_runs(arguments.runs[0], arguments.runs[1], sys.stdout)
+
+
+def _view(arguments: argparse.Namespace) -> int:
+    from pdb_agent.viewer import commands
+
+    return commands.view(arguments.episodes, arguments.out, sys.stdout)
 
 
 def _root(arguments: argparse.Namespace) -> Path:
