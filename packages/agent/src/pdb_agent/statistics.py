@@ -20,6 +20,7 @@ FEW_TASKS = 20
 EXACT_TASKS = 20
 """Up to so many tasks that differ, every assignment of signs is counted: half a million."""
 _TAIL = 0.025
+_BYTES = 256
 _TOLERANCE = 1e-9
 
 
@@ -94,14 +95,30 @@ def bootstrap_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -
 def _bootstrap(values: tuple[float, ...], resamples: int) -> Interval:
     """A report asks for the same interval in many places: strata that are the whole, rates that coincide."""
     count = len(values)
-    choices = Random(SEED).choices
-    sums = sorted(sum(choices(values, k=count)) for _ in range(resamples))
+    sums = sorted(_resampled_sums(values, resamples))
     last = resamples - 1
     return Interval(
         low=sums[math.floor(_TAIL * last)] / count,
         high=sums[math.ceil((1.0 - _TAIL) * last)] / count,
         tasks=count,
     )
+
+
+def _resampled_sums(values: tuple[float, ...], resamples: int) -> list[float]:
+    """Sums of as many values as there are, drawn with replacement; a random byte is an index where it can be."""
+    count = len(values)
+    random = Random(SEED)
+    if count > _BYTES:
+        return [sum(random.choices(values, k=count)) for _ in range(resamples)]
+    evenly = _BYTES - _BYTES % count
+    index_of = bytes(byte % count for byte in range(_BYTES))
+    dropped = bytes(range(evenly, _BYTES))  # with these the first tasks would be drawn more often
+    needed = count * resamples
+    drawn = b""
+    while len(drawn) < needed:
+        drawn += random.randbytes(needed).translate(index_of, dropped)
+    value_at = values.__getitem__
+    return [sum(map(value_at, drawn[begin : begin + count])) for begin in range(0, needed, count)]
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
