@@ -2,8 +2,9 @@
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 
 import anyio
 
@@ -14,11 +15,19 @@ from pdb_agent.grading.verdict import Tier
 from pdb_agent.loop import EpisodeSettings, run_episode
 from pdb_agent.messages import Reply
 from pdb_agent.policy import Policy
-from pdb_agent.run_folder import ATTEMPTS, RunFolder, Slot
+from pdb_agent.run_folder import RunFolder, Slot
 from pdb_agent.task import Task
+from pdb_agent.tools.menu import Menu
 
 PolicyFor = Callable[[PolicyConfig, Task], Policy]
 """Gives the policy of an arm for a task; one policy may be given again and again."""
+
+
+ATTEMPTS = 3
+"""Of an episode that ends by infrastructure, each time that the run is begun or continued."""
+_NOT_WRITABLE = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.ENOENT}
+)
 
 
 class BatchError(AgentError):
@@ -43,6 +52,8 @@ class Plan:
     tasks: Sequence[Task]
     tiers: Mapping[str, Tier]
     """How each task is graded."""
+    menus: Mapping[str, Menu] = field(default_factory=dict[str, Menu])
+    """Edit menus of tasks that have one, by id."""
     price: Callable[[str, Reply], Decimal | None]
     """What a reply of a policy costs."""
     jobs: int = 1
@@ -65,7 +76,7 @@ async def run_batch(
     Raises BatchError when episodes cannot be written down, and what policies raise at their opening.
     """
     slots = plan.slots()
-    waiting = [slot for slot in slots if folder.prepare(slot) is not None]
+    waiting = [slot for slot in slots if _prepare(folder, slot) is not None]
     batch = _Batch(plan, folder, policy_for, tell, done=len(slots) - len(waiting), total=len(slots))
     limiter = anyio.CapacityLimiter(plan.jobs)
     failure: Exception | None = None
@@ -115,22 +126,19 @@ class _Batch:
             limiter.release_on_behalf_of(slot)
 
     async def _attempt(self, slot: Slot) -> Ended | None:
-        path = self._folder.prepare(slot)
-        if path is None:
-            return None
         task = self._tasks[slot.task]
         arm = self._plan.config.arms[slot.arm]
         policy = self._policy_for(arm.policy or self._plan.config.policy, task)
+        path = _prepare(self._folder, slot)
+        if path is None:
+            return None
         try:
             with EpisodeLog(path) as log:
                 ended = await run_episode(task, policy, self._settings(slot, arm, policy), log)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS):
+            if error.errno not in _NOT_WRITABLE:
                 raise
-            raise BatchError(
-                f"{path} cannot be written ({error.strerror}): make room and run the same command again; "
-                "what is done is kept."
-            ) from error
+            raise _not_written(path, error) from error
         self._done += not ended.reason.is_infrastructure
         self._tell(Progress(slot=slot, ended=ended, done=self._done, total=self._total))
         return ended
@@ -148,8 +156,23 @@ class _Batch:
             number=slot.number,
             tier=self._plan.tiers.get(slot.task),
             backend=config.backend,
+            menu=self._plan.menus.get(slot.task),
             price=lambda reply: self._plan.price(policy.name, reply),
         )
+
+
+def _prepare(folder: RunFolder, slot: Slot) -> Path | None:
+    try:
+        return folder.prepare(slot)
+    except OSError as error:
+        raise _not_written(folder.file(slot), error) from error
+
+
+def _not_written(path: Path, error: OSError) -> BatchError:
+    return BatchError(
+        f"{path} cannot be written ({error.strerror}): make room and run the same command again; what is "
+        "done is kept."
+    )
 
 
 def _first(group: BaseExceptionGroup[Exception]) -> Exception:

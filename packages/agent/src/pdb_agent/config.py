@@ -7,13 +7,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pdb_agent.errors import AgentError
 from pdb_agent.limits import EpisodeLimits
 from pdb_agent.policy import Sampling
+from pdb_agent.procedural.gym import LabFamily
 from pdb_agent.sandbox import Backend
 from pdb_agent.task import Split
 from pdb_agent.toolsets import Toolset, ToolsetName
@@ -84,13 +85,30 @@ class ArmConfig(_Tree):
         return Toolset(name=self.toolset, unlock_after_edits=self.unlock_after_edits)
 
 
+class GymConfig(_Tree):
+    """Tasks that the procedural gym makes."""
+
+    families: tuple[LabFamily, ...] = Field(default=tuple(LabFamily), min_length=1)
+    count: int | None = Field(default=None, ge=1)
+    """How many, family by family in turn; None is all that are held out, or 20."""
+    held_out: bool = True
+    """Those that training never meets; otherwise the first ones that it does."""
+
+
 class TasksConfig(_Tree):
-    """Which tasks."""
+    """Which tasks: the gym's, or those of a folder."""
 
     root: Path | None = None
     split: Split | None = None
     ids: tuple[str, ...] = ()
-    """None and no split: all."""
+    """Only these; none and no split: all."""
+    gym: GymConfig | None = None
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if self.gym is not None and (self.root is not None or self.split is not None):
+            raise ValueError("the gym makes its tasks, so there is no root or split beside it")
+        return self
 
 
 class RunConfig(_Tree):
@@ -113,7 +131,7 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> RunConfig:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise ConfigError(f"{path} cannot be read ({error.strerror}): give a TOML file.") from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} is no TOML: {error}.") from error
     for override in overrides:
         _override(table, override)
@@ -159,11 +177,16 @@ def _sentence(error: ValidationError) -> str:
 
 def _known(place: tuple[int | str, ...]) -> list[str]:
     """Names of the settings beside an unknown one."""
-    tree: type[BaseModel] = RunConfig
-    for part in place[:-1]:
-        field = tree.model_fields.get(str(part))
-        if field is None:  # the name of an arm
-            tree = ArmConfig
-        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            tree = field.annotation
+    if place[0] == "arms":
+        tree, parts = ArmConfig, place[2:-1]
+    else:
+        tree, parts = RunConfig, place[:-1]
+    for part in parts:
+        annotation = tree.model_fields[str(part)].annotation
+        models = [one for one in (annotation, *get_args(annotation)) if _is_tree(one)]
+        tree = cast("type[_Tree]", models[0])
     return list(tree.model_fields)
+
+
+def _is_tree(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, _Tree)

@@ -112,6 +112,7 @@ class _Episode:
         self._began = time.monotonic()
         self._keeper = LimitKeeper(settings.limits, frozenset())
         self._messages: list[Message] = []
+        self._has_started = False
         self._no_calls = 0
         self._model_seconds = 0.0
         self._tool_seconds = 0.0
@@ -123,7 +124,7 @@ class _Episode:
         self._sandbox_seconds = self._elapsed()
         self._keeper = LimitKeeper(self._settings.limits, toolbox.debugger_tools)
         system = system_prompt(self._task, self._settings.toolset)
-        self._log.append(self._started(system, toolbox))
+        self._start(system, toolbox)
         self._keeper.said(system + "".join(f"{spec.description}{spec.schema}" for spec in toolbox.specs))
         self._say(first_message(self._task), "task")
         while (end := self._keeper.before_turn(self._elapsed())) is None:
@@ -212,7 +213,9 @@ class _Episode:
         return None
 
     def close(self, end: Exit, judgement: Judgement | None, final: Mapping[str, bytes]) -> Ended:
-        """Write the end down."""
+        """Write the end down, and first the start if it did not come to one."""
+        if not self._has_started:
+            self._start("", None)
         keeper = self._keeper
         total = self._elapsed()
         ended = Ended(
@@ -242,9 +245,10 @@ class _Episode:
         if why not in ("repeat", "debugger_streak", "idle"):  # the keeper has counted its own words
             self._keeper.said(text)
 
-    def _started(self, system: str, toolbox: Toolbox) -> Started:
+    def _start(self, system: str, toolbox: Toolbox | None) -> None:
+        self._has_started = True
         task, settings = self._task, self._settings
-        return Started(
+        started = Started(
             task=task.id,
             task_hash=task.content_hash,
             preference=task.preference,
@@ -260,11 +264,12 @@ class _Episode:
             sampling=settings.sampling,
             limits=settings.limits.as_numbers(),
             system=system,
-            tools=toolbox.specs,
-            backend=toolbox.sandbox.backend,
+            tools=toolbox.specs if toolbox else (),
+            backend=toolbox.sandbox.backend if toolbox else "",
             began=datetime.now(UTC).isoformat(timespec="seconds"),
             files=as_text(task.workspace),
         )
+        self._log.append(started)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began

@@ -1,10 +1,12 @@
 """What ``pdb-agent eval`` and ``pdb-agent run`` do."""
 
 import time
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import TextIO
 
 from rich.console import Console
@@ -12,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from pdb_agent.batch import Plan, Progress, run_batch
-from pdb_agent.config import ConfigError, PolicyConfig, RunConfig
+from pdb_agent.config import PolicyConfig, RunConfig
 from pdb_agent.episode import Answered, Edited, Ended, EpisodeLog, Event, Replied, Said
 from pdb_agent.loop import EpisodeSettings, run_episode
 from pdb_agent.manifest import describe_tasks, make_manifest
@@ -25,7 +27,7 @@ from pdb_agent.run_folder import RunFolder
 from pdb_agent.sandboxes.opening import open_sandbox, strongest
 from pdb_agent.sandboxes.probe import choose
 from pdb_agent.task import Task
-from pdb_agent.task_files import find_tasks_root, load_all
+from pdb_agent.task_choice import choose_tasks
 from pdb_agent.validation.stamp import tier_of
 
 ORACLE = "oracle"
@@ -35,13 +37,18 @@ _SHOWN_CHARS = 600
 class Policies:
     """The policies of a run: one per provider and model, an oracle per task; closed together."""
 
-    def __init__(self, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, stack: AsyncExitStack, right_operations: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._stack = stack
+        self._right_operations = right_operations
         self._open: dict[str, Policy] = {}
 
     def __call__(self, config: PolicyConfig, task: Task) -> Policy:
         """The policy for a task. Raises PolicyRequestError for a name, key or SDK that is missing."""
-        return OraclePolicy(task) if config.name == ORACLE else self.open(config)
+        if config.name == ORACLE:
+            return OraclePolicy(task, right_operation=self._right_operations.get(task.id))
+        return self.open(config)
 
     def open(self, config: PolicyConfig) -> Policy:
         """A provider's policy, opened once. Raises PolicyRequestError."""
@@ -64,7 +71,8 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
 
     Raises ConfigError, RunFolderError, PolicyError, BatchError, NoSandboxError.
     """
-    tasks = select_tasks(config)
+    choice = choose_tasks(config)
+    tasks = choice.tasks
     tiers = {task.id: tier_of(task) for task in tasks}
     folder = RunFolder(out)
     with folder.locked():
@@ -73,11 +81,11 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
         )
         manifest = make_manifest(config, tasks, sandbox=chosen.as_dict(), tiers=tiers)
         continues = folder.claim(manifest, describe_tasks(tasks))
-        plan = Plan(config=config, tasks=tasks, tiers=tiers, price=price_of, jobs=jobs)
+        plan = Plan(config=config, tasks=tasks, tiers=tiers, menus=choice.menus, price=price_of, jobs=jobs)
         if continues:
             progress.write(f"{out} is continued: what is there stays as it is.\n")
         async with AsyncExitStack() as stack:
-            policies = Policies(stack)
+            policies = Policies(stack, choice.right_operations)
             for arm in config.arms.values():  # a missing key is said before anything runs
                 policies(arm.policy or config.policy, tasks[0])
             with _Display(progress) as display:
@@ -91,6 +99,7 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
 async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, stream: TextIO) -> int:
     """Run one episode with the first arm, writing what happens as it happens; 0 when it is solved."""
     name, arm = next(iter(config.arms.items()))
+    choice = choose_tasks(config)
     settings = EpisodeSettings(
         arm=name,
         toolset=arm.record(),
@@ -98,10 +107,11 @@ async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, strea
         sampling=config.sampling.record(),
         tier=tier_of(task),
         backend=config.backend,
+        menu=choice.menus.get(task.id),
         price=lambda reply: price_of(policy.name, reply),
     )
     async with AsyncExitStack() as stack:
-        policy = Policies(stack)(arm.policy or config.policy, task)
+        policy = Policies(stack, choice.right_operations)(arm.policy or config.policy, task)
         with LiveLog(log_path, stream) as log:
             ended = await run_episode(task, policy, settings, log)
     return 0 if ended.graded is not None and ended.graded.solved else 1
@@ -109,11 +119,7 @@ async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, strea
 
 def select_tasks(config: RunConfig) -> tuple[Task, ...]:
     """The tasks of a run. Raises ConfigError when there are none, TaskError."""
-    wanted = config.tasks
-    tasks = load_all(wanted.root or find_tasks_root(), split=wanted.split, ids=wanted.ids)
-    if not tasks:
-        raise ConfigError("No task is in that split: `pdb-agent tasks list` shows what there is.")
-    return tasks
+    return choose_tasks(config).tasks
 
 
 class LiveLog(EpisodeLog):

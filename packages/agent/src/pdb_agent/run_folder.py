@@ -18,8 +18,6 @@ from pdb_agent.errors import AgentError
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.json"
-ATTEMPTS = 3
-"""Of an episode that ends by infrastructure."""
 
 
 class RunFolderError(AgentError):
@@ -44,8 +42,14 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Generator[None]:
         """Keep other runs out of the folder. Raises RunFolderError when one is in it."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a") as file:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / "lock").open("a")
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path} cannot be a run's folder ({error.strerror}): give another one."
+            ) from error
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -58,7 +62,7 @@ class RunFolder:
         """Write the manifest, or see that it is this run's already (then True). Raises RunFolderError."""
         path = self.path / MANIFEST
         if path.exists():
-            there = json.loads(path.read_text(encoding="utf-8"))
+            there = self._manifest()
             differing = [key for key in ("config", "task_set") if there.get(key) != manifest.get(key)]
             if differing:
                 raise RunFolderError(
@@ -68,16 +72,29 @@ class RunFolder:
             return True
         if any((self.path / "episodes").glob("*")):
             raise RunFolderError(f"{self.path} has episodes but no manifest: give an empty folder.")
-        write_whole(self.path / TASKS, tasks)
-        write_whole(path, manifest)
+        try:
+            write_whole(self.path / TASKS, tasks)
+            write_whole(path, manifest)
+        except OSError as error:
+            raise RunFolderError(
+                f"{path} cannot be written ({error.strerror}): make room, or give another folder."
+            ) from error
         return False
+
+    def _manifest(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise RunFolderError(
+                f"{self.path / MANIFEST} is no manifest ({error}): give an empty folder."
+            ) from error
 
     def file(self, slot: Slot) -> Path:
         """Where an episode is written."""
         return self.path / "episodes" / slot.arm / slot.task / f"{slot.number}.jsonl"
 
     def prepare(self, slot: Slot) -> Path | None:
-        """Where to write an episode now; None when it is there already, or has failed too often.
+        """Where to write an episode now; None when it is there already, with a valid end.
 
         What was cut off, or ended by infrastructure, is moved aside.
         """
@@ -85,14 +102,12 @@ class RunFolder:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             return path
-        earlier = len(list(path.parent.glob(f"{slot.number}.attempt-*.jsonl")))
         episode = read_or_none(path)
         if episode is not None and episode.is_valid:
             return None
-        was_cut_off = episode is None or episode.ended is None
-        if not was_cut_off and earlier + 1 >= ATTEMPTS:
-            return None
-        path.rename(path.with_name(f"{slot.number}.attempt-{earlier + 1}.jsonl"))
+        earlier = [one.stem.rpartition("-")[2] for one in path.parent.glob(f"{slot.number}.attempt-*.jsonl")]
+        latest = max((int(one) for one in earlier if one.isdecimal()), default=0)
+        path.rename(path.with_name(f"{slot.number}.attempt-{latest + 1}.jsonl"))
         return path
 
     def episodes(self) -> Iterator[tuple[Slot, Episode]]:
