@@ -9,6 +9,7 @@ setup: .venv/.ready
 
 demo: setup
 	$(BIN)/mcp-pdb demo
+	$(BIN)/pdb-agent demo
 
 test: setup
 	$(BIN)/python -m pytest -m "not network"

@@ -26,8 +26,13 @@ REFERENCE = ROOT / "docs" / "reference"
 COMMANDS = ((), ("serve",), ("demo",), ("diagnose",), ("doctor",))
 AGENT_COMMANDS = (
     (),
+    ("demo",),
     ("run",),
     ("eval",),
+    ("fix",),
+    ("report",),
+    ("compare",),
+    ("view",),
     ("doctor",),
     ("tasks",),
     *(

@@ -48,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="write the result as JSON")
     _add_backend(doctor)
     doctor.set_defaults(run=_doctor)
+    demo = commands.add_parser("demo", help="one real bug, repaired and graded, with pages to open")
+    demo.add_argument("--out", type=Path, default=Path("out/demo"), help="folder for it; default: out/demo")
+    demo.set_defaults(run=_demo)
     _add_run(commands.add_parser("run", help="one episode, shown as it happens"))
     _add_eval(commands.add_parser("eval", help="many episodes: tasks × arms × repetitions; continues a run"))
     _add_fix(commands.add_parser("fix", help="let a model repair your own project, in a copy"))
@@ -277,6 +280,12 @@ def _fix(arguments: argparse.Namespace) -> int:
         )
 
     return anyio.run(fix)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from pdb_agent.demo import demo
+
+    return demo(arguments.out, sys.stdout)
 
 
 def _report(arguments: argparse.Namespace) -> int:
