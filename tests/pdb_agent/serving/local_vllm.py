@@ -1,5 +1,6 @@
 """The vLLM and the small model that ``make vllm-env`` lays down, and the processes of a server."""
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from pdb_agent.serving.vllm_server import VllmServer, VllmSettings, start_vllm
 ROOT = Path(__file__).resolve().parents[3]
 PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
 MODEL = ROOT / ".models" / "SmolLM2-135M-Instruct"
+START_SECONDS = 120.0
 MARK = "PDB_AGENT_TEST_SERVER"
 """Environment variable by which the processes of one server are told from others."""
 IS_THERE = (PYTHON.parents[1] / ".ready").is_file() and (MODEL / "config.json").is_file()
@@ -39,10 +41,29 @@ def served(name: str, folder: Path) -> Generator[VllmServer]:
 
 
 def processes(name: str) -> list[psutil.Process]:
-    """What is alive of the server that is marked with ``name``."""
+    """What is alive of the server that is marked with ``name``: what bears the mark, and its children.
+
+    Its engine overwrites the mark, so once it is an orphan it is not found: note it before.
+    """
     alive: list[psutil.Process] = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get(MARK) == name and process.status() != psutil.STATUS_ZOMBIE:
-                alive.append(process)
-    return alive
+            if process.environ().get(MARK) == name:
+                alive += [process, *process.children(recursive=True)]
+    return [process for process in dict.fromkeys(alive) if is_alive(process)]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it still runs; a number that another process has by now is not it."""
+    with suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def until_there_are(count: int, name: str) -> list[psutil.Process]:
+    """The processes of that server, once there are as many; nothing but looking tells when."""
+    give_up = time.monotonic() + START_SECONDS
+    while len(found := processes(name)) < count:
+        assert time.monotonic() < give_up, f"{len(found)} processes, not {count}"
+        time.sleep(0.1)
+    return found

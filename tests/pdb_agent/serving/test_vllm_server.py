@@ -1,22 +1,31 @@
 """How a server starts, fails to, and ends; most of it with something that only pretends to be one."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 import psutil
 import pytest
 from pdb_agent.serving.vllm_server import ServingError, VllmSettings, start_vllm
 
-from tests.pdb_agent.serving.local_vllm import MARK, MODEL, PYTHON, marked, needs_vllm, processes
+from tests.pdb_agent.serving.local_vllm import (
+    MARK,
+    MODEL,
+    PYTHON,
+    is_alive,
+    marked,
+    needs_vllm,
+    processes,
+    until_there_are,
+)
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 90.0
+PATIENCE_SECONDS = 60.0
+SEVERAL = 3  # the server, its engine, and Python's watch over shared memory
 
 
 @pytest.fixture
@@ -45,14 +54,6 @@ def pretender(folder: Path, script: str) -> Path:
     return program
 
 
-async def until(name: str, count: int) -> list[psutil.Process]:
-    """The processes of a server, once there are as many."""
-    with anyio.fail_after(PATIENCE_SECONDS):
-        while len(found := processes(name)) < count:
-            await anyio.sleep(0.1)
-    return found
-
-
 async def test_a_folder_without_a_model_is_refused_at_once(tmp_path: Path):
     with pytest.raises(ServingError, match=r"holds no model: it has no config\.json"):
         async with start_vllm(tmp_path, Path(sys.executable), log=tmp_path / "log"):
@@ -60,13 +61,13 @@ async def test_a_folder_without_a_model_is_refused_at_once(tmp_path: Path):
 
 
 async def test_an_interpreter_that_is_not_there_is_named(model: Path, tmp_path: Path):
-    with pytest.raises(ServingError, match="There is no interpreter at .*/absent: give the Python that has"):
+    with pytest.raises(ServingError, match=r"There is no interpreter at .*/absent: give the Python that has"):
         async with start_vllm(model, tmp_path / "absent", log=tmp_path / "log"):
             pass
 
 
 async def test_a_log_in_no_folder_is_refused_at_once(model: Path, tmp_path: Path):
-    with pytest.raises(ServingError, match="there is no folder .*/nowhere"):
+    with pytest.raises(ServingError, match=r"there is no folder .*/nowhere"):
         async with start_vllm(model, Path(sys.executable), log=tmp_path / "nowhere" / "log"):
             pass
 
@@ -130,9 +131,12 @@ async def test_cancelling_a_server_that_is_starting_leaves_no_process(tmp_path: 
                 pass
 
         tasks.start_soon(serve)
-        began = await until(name, 2)  # the server has started its engine
+        began = await anyio.to_thread.run_sync(  # its engine is one of them
+            until_there_are, SEVERAL, name, abandon_on_cancel=True
+        )
         tasks.cancel_scope.cancel()
-    assert len(began) >= 2
+    assert len(began) >= SEVERAL
+    assert not [process for process in began if is_alive(process)]
     assert processes(name) == []
 
 
@@ -156,15 +160,12 @@ anyio.run(main)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"])
-async def test_a_program_that_is_ended_takes_its_server_with_it(
-    number: signal.Signals, tmp_path: Path, name: str
-):
+def test_a_program_that_is_ended_takes_its_server_with_it(number: signal.Signals, tmp_path: Path, name: str):
     arguments = [str(MODEL), str(PYTHON), str(tmp_path / "log"), MARK, name]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE) as program:
-        await until(name, 2)
-        os.kill(program.pid, number)
+        began = until_there_are(SEVERAL, name)
+        program.send_signal(number)
         program.communicate(timeout=PATIENCE_SECONDS)
-    gone_by = time.monotonic() + 30
-    while processes(name) and time.monotonic() < gone_by:  # the leash lets go after a kill, by itself
-        await anyio.sleep(0.1)
+    psutil.wait_procs(began, timeout=30)  # after a kill it is the leash that ends them, in its own time
+    assert not [process for process in began if is_alive(process)]
     assert processes(name) == []

@@ -54,11 +54,12 @@ class VllmSettings:
     """None for the model's own."""
     tool_call_parser: str | None = "hermes"
     """None leaves calls in the text."""
-    arguments: tuple[str, ...] = ("--enforce-eager",)
-    """Further ones, as the server takes them."""
+    arguments: tuple[str, ...] = ("--enforce-eager", "--no-enable-chunked-prefill")
+    """Further ones, as the server takes them. On the CPU a request with a seed whose prompt is read in
+    pieces ends vLLM 0.32 ("CPU Generator does not use offset"), and all other requests with it."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """Added to the server's."""
-    start_seconds: float = 300.0
+    start_seconds: float = 600.0
     """How long it may take to load the model and answer."""
     stop_seconds: float = 15.0
     """How long it may take to stop by itself, its shared memory put away; then it is killed."""
@@ -131,7 +132,7 @@ def _check(model_folder: Path, python: Path, log: Path) -> None:
 def _reserved_port() -> Generator[int]:
     """A free port, kept from others by a socket that does not listen; vLLM binds beside it."""
     with socket.socket() as reserved:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind((_HOST, 0))
         yield reserved.getsockname()[1]
 
