@@ -1,5 +1,6 @@
 """A session driven at random against the real debugger: it stays in step, in words and within budgets."""
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Generator
@@ -200,6 +201,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.client_manager.__exit__(None, None, None)
         self.portal_manager.__exit__(None, None, None)
         assert processes_in(self.folder) == []
+        shutil.rmtree(self.folder)
 
 
 SessionMachine.TestCase.settings = settings(
