@@ -19,7 +19,7 @@ from tests.pdb_agent.policies.fake_servers import (
     responses_answer,
 )
 
-KEY = "sk-test-0123456789abcdef"
+KEY = "opaque-0123456789abcdef"
 SAMPLING = Sampling(max_output_tokens=1000)
 TOOLS = (
     ToolSpec(

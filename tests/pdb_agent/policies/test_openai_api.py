@@ -172,3 +172,12 @@ async def test_another_models_reply_is_told_as_text_and_calls():
             "arguments": '{"INVALID_JSON":"{path"}',
         },
     ]
+
+
+async def test_an_unfinished_call_is_malformed_wherever_it_stands():
+    items = (function_call("torn", '{"path":"b"}', "incomplete"), REASONING)
+    answer = responses_answer(*items, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    reply, _ = await talked(answer, RESPONSES.text("ok"), then=(results("torn"),))
+    (call,) = reply.message.calls
+    assert call.arguments is None
+    assert "token limit" in (call.error or "")
