@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from pdb_agent.config import ArmConfig, PolicyConfig, RunConfig
-from pdb_agent.episode import Ended, EpisodeLog
+from pdb_agent.episode import Ended, EpisodeLog, ExitReason
 from pdb_agent.errors import AgentError
 from pdb_agent.grading.verdict import Tier
 from pdb_agent.loop import EpisodeSettings, run_episode
@@ -19,6 +19,8 @@ from pdb_agent.run_folder import RunFolder, Slot
 from pdb_agent.task import Task
 from pdb_agent.tools.menu import Menu
 
+PROVIDER_FAILURES = 5
+"""Episodes in a row that may end by the provider; one key that is not accepted fails them all."""
 PolicyFor = Callable[[PolicyConfig, Task], Policy]
 """Gives the policy of an arm for a task; one policy may be given again and again."""
 
@@ -110,6 +112,7 @@ class _Batch:
         self._done = done
         self._total = total
         self._tasks = {task.id: task for task in plan.tasks}
+        self._provider_failures = 0
         self.unfinished: set[Slot] = set()
 
     async def run(self, slot: Slot, limiter: anyio.CapacityLimiter) -> None:
@@ -141,7 +144,20 @@ class _Batch:
             raise _not_written(path, error) from error
         self._done += not ended.reason.is_infrastructure
         self._tell(Progress(slot=slot, ended=ended, done=self._done, total=self._total))
+        self._watch_provider(ended)
         return ended
+
+    def _watch_provider(self, ended: Ended) -> None:
+        """Raise BatchError when the provider answers nobody any more: waiting is cheaper than failing."""
+        if ended.reason is not ExitReason.PROVIDER_FATAL:
+            self._provider_failures = 0
+            return
+        self._provider_failures += 1
+        if self._provider_failures >= PROVIDER_FAILURES:
+            raise BatchError(
+                f"The last {self._provider_failures} episodes ended by their provider: {ended.detail} "
+                "See to that, then run the same command again; what is done is kept."
+            )
 
     def _settings(self, slot: Slot, arm: ArmConfig, policy: Policy) -> EpisodeSettings:
         config = self._plan.config
