@@ -4,10 +4,10 @@ from pydantic import Field
 
 from pdb_agent.errors import SandboxEndedError, SandboxError
 from pdb_agent.messages import CallStatus
-from pdb_agent.tools.files import plain
+from pdb_agent.tools.files import NO_UTF8, plain
 from pdb_agent.tools.shell import BashArguments, Shell
 from pdb_agent.tools.tool import ANSWER_CHARS, Answer, Arguments, CheckedTool, Tool
-from pdb_agent.tools.workspace import Workspace
+from pdb_agent.tools.workspace import Workspace, lines_of, with_ends_of
 
 CALLS_PER_TURN = 4
 _DEFAULT_LINES = 200
@@ -60,7 +60,7 @@ class CodingTools:
         if text is None:
             return _failed(f"File does not exist: {path}.", path)
         self._read.add(path)
-        lines = text.splitlines()[arguments.offset - 1 : arguments.offset - 1 + arguments.limit]
+        lines = lines_of(text)[arguments.offset - 1 : arguments.offset - 1 + arguments.limit]
         shown = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, start=arguments.offset))
         if len(shown) > ANSWER_CHARS:
             kept = shown[:ANSWER_CHARS].rpartition("\n")[0]
@@ -79,14 +79,11 @@ class CodingTools:
             return _failed(f"File does not exist: {path}.", path)
         if path not in self._read:
             return _failed(f"Read {path} before you edit it.", path)
-        if arguments.old_string == arguments.new_string:
-            return _failed("old_string and new_string are the same.", path)
-        count = text.count(arguments.old_string) if arguments.old_string else 0
-        if count == 0:
-            return _failed(f"old_string is not in {path}: copy it exactly.", path)
-        if count > 1 and not arguments.replace_all:
-            return _failed(f"old_string occurs {count} times: give more context, or replace_all.", path)
-        return await self._put(path, text.replace(arguments.old_string, arguments.new_string))
+        old, new = with_ends_of(text, arguments.old_string), with_ends_of(text, arguments.new_string)
+        refusal = _refusal(path, text, old, new, replaces_all=arguments.replace_all)
+        if refusal is None and not await self._workspace.is_utf8(path):
+            refusal = NO_UTF8.format(path=path)
+        return _failed(refusal, path) if refusal else await self._put(path, text.replace(old, new))
 
     async def write(self, arguments: WriteArguments) -> Answer:
         """Write a whole file."""
@@ -123,6 +120,17 @@ def coding_tools(workspace: Workspace) -> list[Tool]:
         ),
         CheckedTool("Bash", "Run a command in the workspace.", CommandArguments, tools.command),
     ]
+
+
+def _refusal(path: str, text: str, old: str, new: str, *, replaces_all: bool) -> str | None:
+    if old == new:
+        return "old_string and new_string are the same."
+    count = text.count(old) if old else 0
+    if count == 0:
+        return f"old_string is not in {path}: copy it exactly."
+    if count > 1 and not replaces_all:
+        return f"old_string occurs {count} times: give more context, or replace_all."
+    return None
 
 
 def _failed(text: str, path: str) -> Answer:

@@ -5,9 +5,10 @@ from pydantic import Field
 from pdb_agent.errors import SandboxEndedError, SandboxError
 from pdb_agent.messages import CallStatus
 from pdb_agent.tools.tool import ANSWER_CHARS, Answer, Arguments, CheckedTool
-from pdb_agent.tools.workspace import Workspace
+from pdb_agent.tools.workspace import Workspace, lines_of, with_ends_of
 
 DEFAULT_LINES = 120
+NO_UTF8 = "{path} is not UTF-8 text, so it would not be written back as it is: change it with a command."
 _SHOWN_AROUND = 3
 
 
@@ -49,7 +50,7 @@ class Files:
         text = await self._text(path)
         if isinstance(text, Answer):
             return text
-        lines = text.splitlines()
+        lines = lines_of(text)
         if arguments.line > max(1, len(lines)):
             return Answer(
                 text=f"{path} has {len(lines)} lines: give a line up to that.", status=CallStatus.FAILED
@@ -83,12 +84,13 @@ class Files:
         text = await self._text(path)
         if isinstance(text, Answer):
             return text
-        count = text.count(arguments.old)
+        if not await self._workspace.is_utf8(path):
+            return _failed(NO_UTF8.format(path=path), path)
+        old, new = with_ends_of(text, arguments.old), with_ends_of(text, arguments.new)
+        count = text.count(old)
         if count != 1:
-            return _failed(_occurrences(path, text, arguments.old, count), path)
-        return await self._write(
-            path, text.replace(arguments.old, arguments.new), text.index(arguments.old), arguments.new
-        )
+            return _failed(_occurrences(path, text, old, count), path)
+        return await self._write(path, text.replace(old, new), text.index(old), new)
 
     def _refusal(self, path: str, arguments: EditArguments) -> str | None:
         if arguments.old == arguments.new:
@@ -111,7 +113,7 @@ class Files:
         except SandboxError as error:
             return _failed(str(error), path)
         first = content.count("\n", 0, position)
-        lines = content.splitlines()
+        lines = lines_of(content)
         begin, end = max(0, first - _SHOWN_AROUND), first + new.count("\n") + 1 + _SHOWN_AROUND
         shown = "\n".join(
             f"{number:4} {line}" for number, line in enumerate(lines[begin:end], start=begin + 1)

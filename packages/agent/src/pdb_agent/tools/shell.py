@@ -43,7 +43,8 @@ class Shell:
                 text="bash takes a command or a cursor, not both: give one.", status=CallStatus.MALFORMED
             )
         if arguments.command is None:
-            return Answer(text=page(self._output, arguments.cursor or 0), facts={"cursor": arguments.cursor})
+            shown = page(self._output, arguments.cursor or 0)
+            return Answer(text=shown or "[no output]", facts={"cursor": arguments.cursor})
         result = await self._workspace.sandbox.run(
             ["bash", "-c", arguments.command],
             timeout_seconds=arguments.timeout_seconds,
@@ -73,6 +74,6 @@ def page(text: str, cursor: int, limit_chars: int = ANSWER_CHARS) -> str:
     """``text`` from ``cursor`` on, within a bound, with the cursor that goes on."""
     shown = text[cursor : cursor + limit_chars]
     left = len(text) - cursor - len(shown)
-    if not shown:
+    if not shown and cursor:
         return f"[there is nothing from cursor {cursor} on: {len(text)} characters in all]"
     return shown if left <= 0 else f"{shown}\n[{left} more characters: cursor={cursor + len(shown)}]"

@@ -3,7 +3,8 @@
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pdb_agent.messages import CallStatus
-from pdb_agent.tools.tool import Answer, Arguments, CheckedTool, clip
+from pdb_agent.sandbox import FLOOD_BYTES, CommandResult
+from pdb_agent.tools.tool import ANSWER_CHARS, Answer, Arguments, CheckedTool, clip
 from pdb_agent.tools.workspace import Workspace
 
 _PLUGIN = """
@@ -20,6 +21,7 @@ MARK = sys.argv.pop(1)
 sys.exit(pytest.main(sys.argv[1:], plugins=[Plugin()]))
 """
 _MARK = "\x01outcomes\x01"
+_NOTE_CHARS = 100
 _OUTCOMES = TypeAdapter(dict[str, str])
 _OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", "--color=no", "--tb=short")
 
@@ -58,10 +60,11 @@ class VisibleTests:
                 status=CallStatus.FAILED,
             )
         command = [sandbox.python, "-c", _PLUGIN, _MARK, *_OPTIONS, *arguments.tests]
-        result = await sandbox.run(command, timeout_seconds=limits.suite_seconds)
+        result = await sandbox.run(
+            command, timeout_seconds=limits.suite_seconds, output_bytes=FLOOD_BYTES
+        )  # all of it, for the outcomes come last
         output, outcomes = split_outcomes(result.output)
-        if result.timed_out:
-            output += f"\n[killed after {limits.suite_seconds:g} s: a test hangs]"
+        output = clip(output.strip(), ANSWER_CHARS - _NOTE_CHARS, way_on="run fewer tests")
         facts = {
             "tests": arguments.tests,
             "passed": sorted(test for test, outcome in outcomes.items() if outcome == "passed"),
@@ -69,7 +72,20 @@ class VisibleTests:
             "timed_out": result.timed_out,
         }
         status = CallStatus.TIMED_OUT if result.timed_out else CallStatus.OK
-        return Answer(text=clip(output.strip(), way_on="run fewer tests"), status=status, facts=facts)
+        note = _note(result, limits.suite_seconds, ended=_MARK in result.output)
+        text = "\n".join(part for part in (output, note) if part)
+        return Answer(text=text, status=status, facts=facts)
+
+
+def _note(result: CommandResult, limit_seconds: float, *, ended: bool) -> str:
+    """What pytest itself could not say of a run that did not come to its end."""
+    if result.timed_out:
+        return f"[killed after {limit_seconds:g} s: a test hangs]"
+    if result.flooded:
+        return "[killed: a test writes without end]"
+    if result.out_of_memory:
+        return "[killed: out of memory]"
+    return "" if ended else f"[the test run ended by itself, with exit code {result.exit_code}]"
 
 
 def done_tool() -> CheckedTool[DoneArguments]:

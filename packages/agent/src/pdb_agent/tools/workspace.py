@@ -63,6 +63,25 @@ class Workspace:
         content = (await self.sandbox.get([path])).get(path)
         return None if content is None else content.decode(errors="replace")
 
+    async def is_utf8(self, path: str) -> bool:
+        """Whether a file is plain text that can be written back as it was read."""
+        try:
+            ((await self.sandbox.get([path])).get(path) or b"").decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them: a form feed and the like end none."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+    return plain.split("\n") if text else []
+
+
+def with_ends_of(text: str, piece: str) -> str:
+    """``piece`` with the line ends of ``text``, which are not seen where lines are shown."""
+    return piece.replace("\n", "\r\n") if "\r\n" in text and "\r" not in piece else piece
+
 
 def as_text(files: Mapping[str, bytes]) -> dict[str, str]:
     """Files for the record."""
