@@ -21,6 +21,8 @@ check: setup
 bench: setup
 	$(BIN)/python bench/debugger.py
 	$(BIN)/python bench/sandbox.py
+	$(BIN)/python bench/grading.py
+	$(BIN)/python bench/agent_overhead.py
 
 conformance: setup
 	$(BIN)/python tools/conformance.py

@@ -16,11 +16,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import anyio
+from mcp_pdb.launcher import LaunchSpec
 from pdb_agent.sandbox import SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
 
-FILES = {f"program/module_{number}.py": b"VALUE = 1\n" * 40 for number in range(9)} | {"README.md": b"# Program\n"}
+MODULES = {f"program/module_{number}.py": b"VALUE = 1\n" * 40 for number in range(9)}
+FILES = MODULES | {"README.md": b"# Program\n"}
 START_BOUND = 3.0
 COMMAND_BOUND = 2.0
 CROWD = 100
@@ -70,8 +72,8 @@ def row(what: str, ours: list[float], floor_name: str, floor: list[float], bound
     ratio = statistics.median(ours) / statistics.median(floor)
     verdict = "" if bound is None else f"  bound {bound:g}x: {'held' if ratio < bound else 'MISSED'}"
     print(
-        f"{what:28} {statistics.median(ours) * 1e3:7.1f} ms (least {min(ours) * 1e3:.1f})   "
-        f"{floor_name} {statistics.median(floor) * 1e3:.1f} ms (least {min(floor) * 1e3:.1f})   {ratio:.2f}x{verdict}"
+        f"{what:28} {statistics.median(ours) * 1e3:7.1f} ms (least {min(ours) * 1e3:.1f})   {floor_name} "
+        f"{statistics.median(floor) * 1e3:.1f} ms (least {min(floor) * 1e3:.1f})   {ratio:.2f}x{verdict}"
     )
     return bound is None or ratio < bound
 
@@ -83,8 +85,6 @@ async def crowd(spec: SandboxSpec) -> bool:
     async with AsyncExitStack() as stack:
         sandboxes = [await stack.enter_async_context(open_sandbox(spec)) for _ in range(CROWD)]
         up = time.perf_counter() - began
-        from mcp_pdb.launcher import LaunchSpec
-
         for sandbox in sandboxes:
             await sandbox.launcher.launch(
                 LaunchSpec(argv=(sandbox.python, "-c", daemon), cwd=str(sandbox.workspace))
