@@ -94,7 +94,7 @@ def _episode(draw: Random, habit: Habit, hardness: float, start: Mapping[str, An
         reason=reason,
         detail="repeat" if reason is ExitReason.GUARD else "",
         failure=None if solved or reason.is_infrastructure else failure,
-        visible=2 if failure is FailureClass.HIDDEN_FAIL else 1,
+        visible=2 if solved or failure is FailureClass.HIDDEN_FAIL else 1,
     )
     return episode(turns, end=end, **start)
 

@@ -54,7 +54,7 @@ class Comparison:
     """Means per task over all episodes, whether they opened a debugger or not: intention to treat."""
     tokens: Difference
     opening: Opening | None
-    """None when the second arm never opened one on a task of both."""
+    """None when the second arm never opened one on a task of both, or the first has one itself."""
 
 
 def compare(
@@ -77,7 +77,7 @@ def compare(
         pass_at_3=_difference(first, second, lambda many: _pass(many, 3)) if has_three else None,
         turns=_difference(first, second, _turns),
         tokens=_difference(first, second, _tokens),
-        opening=_opening(first, second),
+        opening=None if any(one.has_debugger for one in before) else _opening(first, second),
     )
 
 

@@ -63,7 +63,9 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     return Table(
         caption="Arms compared, on the tasks that both have",
         columns=("", *(f"{one.after} − {one.before}" for one in comparisons)),
-        rows=[[name, *cells] for name, cells in rows.items()],
+        rows=[
+            [name, *cells] for name, cells in rows.items() if any(cell != wording.NOTHING for cell in cells)
+        ],
     )
 
 

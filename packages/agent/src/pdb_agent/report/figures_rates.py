@@ -28,13 +28,14 @@ from pdb_agent.summary import EpisodeSummary
 
 _QUARTERS = (0.0, 25.0, 50.0, 75.0, 100.0)
 _ROW = 46.0
+_LEFT = 12.0
 _LEAST_TICKS = 4
 _STEPS = ("never", "seldom", "at times", "often", "always")
 
 
 def solve_rate_figure(arms: Sequence[ArmMetrics]) -> Figure:
     """pass@1 by arm with its interval."""
-    scale = Scale(low=0, high=1, start=4, end=WIDTH - 62)
+    scale = Scale(low=0, high=1, start=_LEFT, end=WIDTH - 62)
     percent = Scale(low=0, high=100, start=scale.start, end=scale.end)
     parts: list[Markup] = [line(percent(tick), 6, percent(tick), _ROW * len(arms) + 2) for tick in _QUARTERS]
     for index, arm in enumerate(arms):
@@ -55,10 +56,10 @@ def solve_rate_figure(arms: Sequence[ArmMetrics]) -> Figure:
 def _rate_row(arm: ArmMetrics, index: int, scale: Scale, top: float) -> list[Markup]:
     found = arm.rates.pass_at[1]
     detail = f"{arm.rates.solved} of {arm.rates.episodes} episodes, {arm.rates.tasks} tasks"
-    parts = [text(4, top + 9, shortened(arm.arm, WIDTH - 190), kind="name")]
+    parts = [text(_LEFT, top + 9, shortened(arm.arm, WIDTH - 200), kind="name")]
     parts.append(text(scale.end, top + 9, detail, anchor="end", kind="soft"))
     if found is None:
-        return [*parts, text(4, top + 28, "no scored episode", kind="soft")]
+        return [*parts, text(_LEFT, top + 28, "no scored episode", kind="soft")]
     tip = f"{arm.arm}: {wording.estimate(found)}; {detail}"
     parts.append(box(scale.start, top + 16, scale(found.value) - scale.start, 14, arm_kind(index), tip))
     if found.interval is not None:

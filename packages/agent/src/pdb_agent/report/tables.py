@@ -113,11 +113,8 @@ def debugger_table(arms: Sequence[ArmMetrics]) -> Table | None:
         "the same, strictly": lambda use: wording.share(use.inspection_to_edit_strict),
         "cause in sight before the first edit": lambda use: wording.share(use.witness_before_edit),
     }
-    return Table(
-        caption="Debugger",
-        columns=("", *(arm.arm for arm in having)),
-        rows=[[name, *(say(use) for _, use in _uses(having))] for name, say in rows.items()],
-    )
+    said = [[name, *(say(use) for _, use in _uses(having))] for name, say in rows.items()]
+    return Table(caption="Debugger", columns=("", *(arm.arm for arm in having)), rows=_defined(said))
 
 
 def discipline_table(arms: Sequence[ArmMetrics]) -> Table:
@@ -140,11 +137,8 @@ def discipline_table(arms: Sequence[ArmMetrics]) -> Table:
         "turns with calls that do not parse": lambda one: str(one.format_error_turns),
         "nudges": lambda one: ", ".join(f"{name} {n}" for name, n in one.nudges.items()) or "0",
     }
-    return Table(
-        caption="Discipline",
-        columns=("", *(arm.arm for arm in arms)),
-        rows=[[name, *(say(arm.discipline) for arm in arms)] for name, say in rows.items()],
-    )
+    said = [[name, *(say(arm.discipline) for arm in arms)] for name, say in rows.items()]
+    return Table(caption="Discipline", columns=("", *(arm.arm for arm in arms)), rows=_defined(said))
 
 
 def failure_table(arms: Sequence[ArmMetrics]) -> Table:
@@ -204,13 +198,13 @@ def strata_table(arms: Sequence[ArmMetrics], kind: str) -> Table:
 
 
 def _by_arm(caption: str, arms: Sequence[ArmMetrics], rows: Mapping[str, _Say]) -> Table:
-    """Rows that no arm has anything to say in are left out."""
     said = [[name, *(say(arm) for arm in arms)] for name, say in rows.items()]
-    return Table(
-        caption=caption,
-        columns=("", *(arm.arm for arm in arms)),
-        rows=[row for row in said if any(cell != wording.NOTHING for cell in row[1:])],
-    )
+    return Table(caption=caption, columns=("", *(arm.arm for arm in arms)), rows=_defined(said))
+
+
+def _defined(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows in which there is anything to say of any arm."""
+    return [row for row in rows if any(cell != wording.NOTHING for cell in row[1:])]
 
 
 def _uses(arms: Sequence[ArmMetrics]) -> list[tuple[str, DebuggerMetrics]]:
