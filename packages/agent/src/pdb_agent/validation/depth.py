@@ -32,7 +32,7 @@ class Depth:
 
 
 FULL = Depth()
-QUICK = Depth(repeats=1, pythons=(), engines=("pdb",))
+QUICK = Depth(repeats=1, pythons=())
 """For tasks that have a stamp."""
 AT_ONCE = Depth(repeats=1, pythons=(), engines=(), grades=False)
 """For somebody who is writing a task: all but V11 and V13, in seconds."""
