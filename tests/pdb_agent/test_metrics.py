@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -283,3 +284,17 @@ def test_what_opening_costs_is_told_per_opener_and_over_all_tasks() -> None:
 
 def test_arms_without_a_common_task_cannot_be_compared() -> None:
     assert compare([summary(task="a")], [summary(task="b")], ("x", "y")) is None
+
+
+def test_tasks_of_one_template_count_as_one_in_intervals() -> None:
+    alone = outcomes([8, 0] * 10)
+    alike = [replace(one, group=one.task[-1]) for one in alone]  # ten templates of two tasks
+
+    wide, narrow = metrics(alike).rates.pass_at[1], metrics(alone).rates.pass_at[1]
+
+    assert wide is not None
+    assert narrow is not None
+    assert wide.interval is not None
+    assert narrow.interval is not None
+    assert (wide.value, wide.interval.tasks, narrow.interval.tasks) == (narrow.value, 10, 20)
+    assert wide.interval.high - wide.interval.low > narrow.interval.high - narrow.interval.low

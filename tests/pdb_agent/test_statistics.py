@@ -196,3 +196,39 @@ def test_ten_thousand_resamples_of_two_hundred_tasks_take_under_a_second() -> No
     bootstrap_interval([task % 9 / 8 for task in range(200)])
 
     assert time.process_time() - began < 1.0
+
+
+def test_tasks_of_one_cluster_are_drawn_together_and_widen_the_interval() -> None:
+    values = [float(cluster % 2) for cluster in range(12) for _ in range(5)]
+    clusters = [f"template {cluster}" for cluster in range(12) for _ in range(5)]
+
+    together, apart = bootstrap_interval(values, clusters), bootstrap_interval(values)
+
+    assert together is not None
+    assert apart is not None
+    assert together.tasks == 12
+    width = (together.high - together.low) / (apart.high - apart.low)
+    assert width == pytest.approx(5**0.5, rel=0.15)
+    assert bootstrap_interval(values[:45], clusters[:45]) is None  # nine clusters
+
+
+def test_clusters_of_one_task_each_change_nothing() -> None:
+    values = [task / 20 for task in range(20)]
+    names = [str(task) for task in range(20)]
+
+    assert bootstrap_interval(values, names) == bootstrap_interval(values)
+    assert sign_flip_p(values, names) == sign_flip_p(values)
+
+
+def test_signs_of_one_cluster_are_flipped_together() -> None:
+    values, clusters = [0.5] * 6, ["a", "a", "b", "b", "c", "c"]
+
+    assert sign_flip_p(values) == 2 / 64
+    assert sign_flip_p(values, clusters) == 2 / 8
+
+
+def test_more_than_two_hundred_and_fifty_six_tasks_are_resampled_too() -> None:
+    found = bootstrap_interval([float(task % 2) for task in range(400)], resamples=1000)
+
+    assert found is not None
+    assert found.high - found.low == pytest.approx(2 * 1.96 * 0.5 / 20, rel=0.15)

@@ -99,10 +99,15 @@ def _difference(
     early = [measure(many) for many in before.values()]
     late = [measure(after[task]) for task in before]
     changes = differences(early, late)
-    change = estimate(changes)
+    groups = [after[task][0].group for task in before]
+    change = estimate(changes, groups)
     assert change is not None
     return Difference(
-        before=mean(early), after=mean(late), change=change, p=sign_flip_p(changes), tally=tally(changes)
+        before=mean(early),
+        after=mean(late),
+        change=change,
+        p=sign_flip_p(changes, groups),
+        tally=tally(changes),
     )
 
 
@@ -112,8 +117,9 @@ def _opening(before: Tasks, after: Tasks) -> Opening | None:
         for task, many in after.items()
         if (openers := [one for one in many if one.behaviour.debugger.opened])
     }
-    turns = estimate([_turns(many) - _turns(before[task]) for task, many in opened.items()])
-    tokens = estimate([_tokens(many) - _tokens(before[task]) for task, many in opened.items()])
+    groups = [many[0].group for many in opened.values()]
+    turns = estimate([_turns(many) - _turns(before[task]) for task, many in opened.items()], groups)
+    tokens = estimate([_tokens(many) - _tokens(before[task]) for task, many in opened.items()], groups)
     if turns is None or tokens is None:
         return None
     plain = mean([_tokens(before[task]) for task in opened])

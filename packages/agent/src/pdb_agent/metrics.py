@@ -158,19 +158,26 @@ def by_task(summaries: Sequence[EpisodeSummary]) -> dict[str, list[EpisodeSummar
 
 def solve_rates(summaries: Sequence[EpisodeSummary]) -> SolveRates:
     """Of all tasks among the episodes."""
-    counts = [(len(many), sum(one.solved for one in many)) for many in by_task(summaries).values()]
+    tasks = by_task(summaries)
+    groups = [many[0].group for many in tasks.values()]
+    counts = [(len(many), sum(one.solved for one in many)) for many in tasks.values()]
     least = min((episodes for episodes, _ in counts), default=0)
     worst, best = _bounds(summaries)
+
+    def mean_of(value: Callable[[int, int], float]) -> Estimate | None:
+        return estimate([value(*one) for one in counts], groups)
+
+    def by_draws(value: Callable[[int, int, int], float]) -> dict[int, Estimate | None]:
+        return {k: mean_of(lambda n, c, k=k: value(n, c, k)) if k <= least else None for k in DRAWS}
+
     return SolveRates(
         tasks=len({one.task for one in summaries}),
         episodes=sum(episodes for episodes, _ in counts),
         solved=sum(solved for _, solved in counts),
-        pass_at={k: estimate([pass_at_k(*one, k) for one in counts]) if k <= least else None for k in DRAWS},
-        pass_hat={
-            k: estimate([pass_hat_k(*one, k) for one in counts]) if k <= least else None for k in DRAWS
-        },
-        solved_once=estimate([float(solved >= 1) for _, solved in counts]),
-        solved_always=estimate([float(solved == episodes) for episodes, solved in counts]),
+        pass_at=by_draws(pass_at_k),
+        pass_hat=by_draws(pass_hat_k),
+        solved_once=mean_of(lambda _, solved: float(solved >= 1)),
+        solved_always=mean_of(lambda episodes, solved: float(solved == episodes)),
         worst=worst,
         best=best,
     )

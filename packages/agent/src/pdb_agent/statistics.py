@@ -1,11 +1,12 @@
 """Numbers over tasks: estimates, intervals and tests. Pure; the standard library's random numbers, seeded.
 
 The unit is the task, never the episode: episodes of one task are alike, and taking
-them as independent would make every interval too narrow.
+them as independent would make every interval too narrow. Tasks of one template are alike
+too: where clusters are given, whole clusters are drawn, and count as the tasks below.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -31,6 +32,7 @@ class Interval:
     low: float
     high: float
     tasks: int
+    """That were resampled, or clusters of tasks."""
 
     @property
     def is_of_few(self) -> bool:
@@ -86,30 +88,42 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-def bootstrap_interval(values: Sequence[float], *, resamples: int = RESAMPLES) -> Interval | None:
-    """Of the mean of one value per task, by resampling tasks; None under LEAST_TASKS tasks."""
-    return _bootstrap(tuple(sorted(values)), resamples) if len(values) >= LEAST_TASKS else None
+def bootstrap_interval(
+    values: Sequence[float], clusters: Sequence[str] | None = None, *, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Of the mean of one value per task, by resampling tasks, or whole clusters of them.
+
+    None under LEAST_TASKS of what is resampled. ``clusters`` names each task's.
+    """
+    units = _units(values, clusters)
+    if len(units) < LEAST_TASKS:
+        return None
+    return _bootstrap(tuple(sorted(units)), resamples)
 
 
 @lru_cache(maxsize=1024)
-def _bootstrap(values: tuple[float, ...], resamples: int) -> Interval:
+def _bootstrap(units: tuple[tuple[float, int], ...], resamples: int) -> Interval:
     """A report asks for the same interval in many places: strata that are the whole, rates that coincide."""
-    count = len(values)
-    sums = sorted(_resampled_sums(values, resamples))
+    sum_of = [total for total, _ in units]
+    size_of = [size for _, size in units]
+    are_tasks = max(size_of) == 1
+    means = sorted(
+        sum(map(sum_of.__getitem__, drawn))
+        / (len(units) if are_tasks else sum(map(size_of.__getitem__, drawn)))
+        for drawn in _draws(len(units), resamples)
+    )
     last = resamples - 1
     return Interval(
-        low=sums[math.floor(_TAIL * last)] / count,
-        high=sums[math.ceil((1.0 - _TAIL) * last)] / count,
-        tasks=count,
+        low=means[math.floor(_TAIL * last)], high=means[math.ceil((1.0 - _TAIL) * last)], tasks=len(units)
     )
 
 
-def _resampled_sums(values: tuple[float, ...], resamples: int) -> list[float]:
-    """Sums of as many values as there are, drawn with replacement; a random byte is an index where it can be."""
-    count = len(values)
+def _draws(count: int, resamples: int) -> Iterator[Sequence[int]]:
+    """Indices below ``count``, ``count`` of them at a time; a random byte is one where it can be."""
     random = Random(SEED)
     if count > _BYTES:
-        return [sum(random.choices(values, k=count)) for _ in range(resamples)]
+        yield from (random.choices(range(count), k=count) for _ in range(resamples))
+        return
     evenly = _BYTES - _BYTES % count
     index_of = bytes(byte % count for byte in range(_BYTES))
     dropped = bytes(range(evenly, _BYTES))  # with these the first tasks would be drawn more often
@@ -117,23 +131,36 @@ def _resampled_sums(values: tuple[float, ...], resamples: int) -> list[float]:
     drawn = b""
     while len(drawn) < needed:
         drawn += random.randbytes(needed).translate(index_of, dropped)
-    value_at = values.__getitem__
-    return [sum(map(value_at, drawn[begin : begin + count])) for begin in range(0, needed, count)]
+    yield from (drawn[begin : begin + count] for begin in range(0, needed, count))
 
 
-def estimate(values: Sequence[float]) -> Estimate | None:
+def _units(values: Sequence[float], clusters: Sequence[str] | None) -> list[tuple[float, int]]:
+    """Sum and number of the values of each cluster; without clusters each value is one."""
+    if clusters is None:
+        return [(value, 1) for value in values]
+    found: dict[str, tuple[float, int]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        total, size = found.get(cluster, (0.0, 0))
+        found[cluster] = (total + value, size + 1)
+    return list(found.values())
+
+
+def estimate(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate | None:
     """The mean of one value per task with its interval; None without tasks."""
     if not values:
         return None
-    return Estimate(value=mean(values), tasks=len(values), interval=bootstrap_interval(values))
+    interval = bootstrap_interval(values, clusters)
+    return Estimate(value=mean(values), tasks=len(values), interval=interval)
 
 
-def paired_estimate(before: Sequence[float], after: Sequence[float]) -> Estimate | None:
+def paired_estimate(
+    before: Sequence[float], after: Sequence[float], clusters: Sequence[str] | None = None
+) -> Estimate | None:
     """The mean difference over tasks, after minus before; both values of a task are drawn together.
 
     Raises ValueError when the two are not as long.
     """
-    return estimate(differences(before, after))
+    return estimate(differences(before, after), clusters)
 
 
 def differences(before: Sequence[float], after: Sequence[float]) -> list[float]:
@@ -141,12 +168,15 @@ def differences(before: Sequence[float], after: Sequence[float]) -> list[float]:
     return [late - early for early, late in zip(before, after, strict=True)]
 
 
-def sign_flip_p(values: Sequence[float], *, resamples: int = RESAMPLES) -> float:
-    """Two-sided p of the differences' mean when each task's sign is as likely plus as minus.
+def sign_flip_p(
+    values: Sequence[float], clusters: Sequence[str] | None = None, *, resamples: int = RESAMPLES
+) -> float:
+    """Two-sided p of the differences' mean when each task's sign, or cluster's, is as likely plus as minus.
 
     Exact up to EXACT_TASKS differences that are not zero (zeros change nothing), sampled beyond.
     """
-    sizes = [abs(value) for value in values if abs(value) > _TOLERANCE]
+    totals = [total for total, _ in _units(values, clusters)]
+    sizes = [abs(total) for total in totals if abs(total) > _TOLERANCE]
     if not sizes:
         return 1.0
     observed = abs(math.fsum(values)) - _TOLERANCE

@@ -45,6 +45,8 @@ class EpisodeSummary:
 
     task: str
     task_hash: str
+    group: str
+    """Of tasks that are alike; the task itself where nothing else is known."""
     arm: str
     number: int
     preference: str
@@ -105,6 +107,7 @@ def summarise(episode: Episode, *, gold: Gold | None = None, price: Price | None
     return EpisodeSummary(
         task=started.task,
         task_hash=started.task_hash,
+        group=started.task,
         arm=started.arm,
         number=started.number,
         preference=started.preference,

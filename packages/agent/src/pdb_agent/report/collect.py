@@ -56,6 +56,7 @@ def read_run(path: Path, sources: Sources) -> Run:
     files = sorted((path / "episodes").glob("*/*/*.jsonl"))
     if not files:
         raise ReportError(f"There are no episodes in {path}: give the folder that `pdb-agent eval` wrote to.")
+    tasks = _tasks(path / TASKS)
     summaries: list[EpisodeSummary] = []
     unreadable: list[Path] = []
     for file in files:
@@ -66,13 +67,14 @@ def read_run(path: Path, sources: Sources) -> Run:
         except EpisodeFileError:
             unreadable.append(file)
             continue
-        gold = sources.golds.get(episode.started.task)
-        summary = summarise(episode, gold=gold, price=sources.price)
-        summaries.append(replace(summary, arm=file.parent.parent.name))
+        task = episode.started.task
+        summary = summarise(episode, gold=sources.golds.get(task), price=sources.price)
+        group = tasks[task].group if task in tasks else task
+        summaries.append(replace(summary, arm=file.parent.parent.name, group=group))
     return Run(
         path=path,
         manifest=_json_object(path / MANIFEST),
-        tasks=_tasks(path / TASKS),
+        tasks=tasks,
         summaries=tuple(summaries),
         unreadable=tuple(unreadable),
     )

@@ -38,7 +38,7 @@ def _of_episodes(many: Sequence[EpisodeSummary]) -> dict[str, str]:
     tasks = sorted({(one.task, one.task_hash) for one in many})
     began = sorted(one.began for one in many)
     asked = [json.loads(text) for text in sorted({one.conditions.sampling for one in many})]
-    seeds = [str(sampling["seed"]) for sampling in asked if sampling.get("seed") is not None]
+    seeds = sorted(int(sampling["seed"]) for sampling in asked if sampling.get("seed") is not None)
     unpriced = sum(one.cost is None for one in many)
     return {
         "policy asked for": _either(one.conditions.policy for one in many),
@@ -48,7 +48,7 @@ def _of_episodes(many: Sequence[EpisodeSummary]) -> dict[str, str]:
         "effort": _either(str(sampling.get("effort") or wording.NOTHING) for sampling in asked),
         "sampling asked for": _either(_settings(sampling, ("seed", "effort")) for sampling in asked),
         "sampling sent": _either(_settings(json.loads(text)) for one in many for text in one.conditions.sent),
-        "seeds": _range(seeds),
+        "seeds": _range([str(seed) for seed in seeds]),
         "limits": _either(_settings(json.loads(one.conditions.limits)) for one in many),
         "prompt": _either(one.conditions.prompt_hash for one in many),
         "tool schemas": _either(one.conditions.tools_hash for one in many),
@@ -68,6 +68,7 @@ def _of_manifest(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {
         "versions": ", ".join(f"{name} {found}" for name, found in packages.items() if found)
         or wording.NOTHING,
+        "prompt version": str(manifest.get("prompt") or wording.NOTHING),
         "commit": str(commit)[:_SHOWN_HASH] if commit else wording.NOTHING,
         "Python": str(manifest.get("python") or wording.NOTHING),
         "task set": str(manifest.get("task_set") or wording.NOTHING),

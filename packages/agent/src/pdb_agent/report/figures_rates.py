@@ -48,7 +48,7 @@ def solve_rate_figure(arms: Sequence[ArmMetrics]) -> Figure:
     return Figure(
         name="solve-rate",
         title="Solve rate by arm",
-        caption=f"Whiskers: 95% intervals by resampling tasks.{note}",
+        caption=f"Whiskers: 95% intervals by resampling tasks, those of one template together.{note}",
         drawing=svg(bottom + 42, f"Solve rate by arm: {told}", *parts),
     )
 
