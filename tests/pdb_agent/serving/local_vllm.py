@@ -29,7 +29,7 @@ def marked(name: str, **settings: object) -> VllmSettings:
 
 @contextmanager
 def served(name: str, folder: Path) -> Generator[VllmServer]:
-    """A server of the small model, for tests that share it."""
+    """A server of the small model, for tests that share it; checks that nothing of it is left."""
     log = folder / "vllm.log"
     with (
         start_blocking_portal() as portal,
@@ -37,7 +37,10 @@ def served(name: str, folder: Path) -> Generator[VllmServer]:
             start_vllm(MODEL, PYTHON, log=log, settings=marked(name))
         ) as server,
     ):
+        began = processes(name)
         yield server
+    assert began
+    assert not [process for process in began if is_alive(process)]
 
 
 def processes(name: str) -> list[psutil.Process]:
