@@ -42,9 +42,16 @@ class Toolbox:
     """What a model can call at the moment."""
 
     def __init__(
-        self, workspace: Workspace, tools: Sequence[Tool], debugger: Sequence[Tool], toolset: Toolset
+        self,
+        workspace: Workspace,
+        tools: Sequence[Tool],
+        debugger: Sequence[Tool],
+        toolset: Toolset,
+        *,
+        call_seconds: float = CALL_SECONDS,
     ) -> None:
         self.workspace = workspace
+        self._call_seconds = call_seconds
         self._tools = {tool.spec.name: tool for tool in tools}
         self._debugger = {tool.spec.name: tool for tool in debugger}
         self._toolset = toolset
@@ -69,11 +76,11 @@ class Toolbox:
         """Answer one call. Raises SandboxEndedError."""
         began = time.monotonic()
         try:
-            with anyio.fail_after(CALL_SECONDS):
+            with anyio.fail_after(self._call_seconds):
                 answer = await self._answer(call)
         except TimeoutError:
             answer = Answer(
-                text=f"{call.name} did not answer within {CALL_SECONDS:g} s: try something smaller.",
+                text=f"{call.name} did not answer within {self._call_seconds:g} s: try something smaller.",
                 status=CallStatus.TIMED_OUT,
             )
         changes = await self.workspace.changes()

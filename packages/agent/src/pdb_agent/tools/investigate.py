@@ -1,5 +1,6 @@
 """One call to the debugger: where to stop and what to look at in, a table of values out."""
 
+import anyio
 from mcp.client.client import Client
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
@@ -9,7 +10,9 @@ from pdb_agent.tools.mcp_tools import machine_fields
 from pdb_agent.tools.tool import Answer, Arguments, CheckedTool, clip
 
 STOP_LIMIT = 30
+END_SECONDS = 10.0
 _VALUE_CHARS = 200
+_STOP = "stop "
 
 
 class InvestigateArguments(Arguments):
@@ -54,12 +57,15 @@ class _Investigation:
             for place in arguments.breakpoints:
                 condition = {"condition": arguments.condition} if arguments.condition else {}
                 answer = await self._call("add_breakpoint", at=place, **condition)
-                if answer.is_error:
-                    rows.append(_text(answer))
+                said = [line for line in _text(answer).splitlines() if not line.startswith("next:")]
+                if answer.is_error or len(said) > 1:  # refused, or moved to another line
+                    rows += said
             last = await self._stops(arguments, rows)
         finally:
-            await self._call("stop_debugger")
-        facts = {**machine_fields(last.meta), "stops": len(rows)}
+            with anyio.move_on_after(END_SECONDS, shield=True):  # also when there is no time left for it
+                await self._call("stop_debugger")
+        stops = sum(row.startswith(_STOP) for row in rows)
+        facts = {**machine_fields(last.meta), "stops": stops}
         return Answer(text=clip("\n".join([*rows, _text(last)]), way_on="ask for fewer stops"), facts=facts)
 
     async def _stops(self, arguments: InvestigateArguments, rows: list[str]) -> CallToolResult:
@@ -69,7 +75,7 @@ class _Investigation:
             if fields.get("reason") != "breakpoint":
                 return answer
             place = fields["location"]
-            rows.append(f"stop {number}: line {place['line']} in {place['function']}")
+            rows.append(f"{_STOP}{number}: line {place['line']} in {place['function']}")
             for expression in arguments.expressions:
                 value = await self._call("run_expression", code=expression)
                 rows.append(f"  {expression} = {clip(_text(value), _VALUE_CHARS)}")
