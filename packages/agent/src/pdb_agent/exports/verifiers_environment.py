@@ -10,6 +10,9 @@ of a module that you write::
 
     DebuggingTaskset, DebuggingHarness = verifiers_plugin(split="train")
     __all__ = ["DebuggingHarness", "DebuggingTaskset"]
+
+Install verifiers first and pdb-agent after it: verifiers 0.4 pins an MCP SDK that is older than ours, which
+pip says and which does no harm here, for none of its MCP servers takes part.
 """
 
 import importlib
