@@ -1,7 +1,7 @@
 """What our loop and tools cost beside the commands and debugger calls of an episode; and a crowd of episodes.
 
 Run by ``python bench/agent_overhead.py [--rounds N] [--crowd N]``. A scripted episode of 30 turns is run
-through the whole loop; then the same shell commands, file reads, test runs and debugger calls are made directly in a
+through the whole loop; then the same shell commands, test runs and debugger calls are made directly in a
 sandbox of the same kind. Bound: loop and tools at most 2x the direct calls, in the same run.
 """
 
