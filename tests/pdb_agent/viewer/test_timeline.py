@@ -168,11 +168,14 @@ def test_a_table_of_values_gives_a_moment_per_stop():
         "  result = 9\nthe program exited with code 1\noutput:\n| 1 failed",
         facts={"state": "exited", "location": None, "breakpoints": stop(11)["breakpoints"]},
         expressions=["price", "result"],
+        condition="price > 1",
     )
     view = view_of(episode([[table], [done()]], files=FILES))
     stops = [one for one in view.moments if one.turn == 1]
     assert [[look.value for look in one.debugging.looks] for one in stops] == [["9", "0"], ["20", "9"]]
     assert {(one.path, one.line) for one in stops} == {("shop/cart.py", 11)}
+    assert {bound.condition for one in stops for bound in one.debugging.breakpoints} == {"price > 1"}
+    assert dict(view.turns[1].calls[0].arguments)["expressions"] == "price\nresult"
     assert view.moments[-2].debugging.state == "none"
 
 

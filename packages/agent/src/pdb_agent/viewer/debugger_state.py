@@ -139,6 +139,8 @@ class DebuggerFollower:
     def _table(self, arguments: Mapping[str, Any], result: ToolResult, facts: Facts) -> tuple[Debugging, ...]:
         """One state per stop of a table of values; the session is over with it."""
         self._is_over = True
+        if condition := arguments.get("condition"):
+            self._conditions = {one.id: visible(str(condition)) for one in facts.breakpoints}
         expressions = [str(one) for one in arguments.get("expressions") or ()]
         breakpoints = self._breakpoints(facts)
         states: list[Debugging] = []

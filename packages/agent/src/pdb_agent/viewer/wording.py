@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pdb_agent.messages import Reply, Stop
 from pdb_agent.viewer.records import CallView, Debugging
@@ -35,7 +35,7 @@ def summary_of(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def argument_texts(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Each argument as text: a string as it is, anything else as JSON."""
+    """Each argument as text: a string as it is, strings on a line each, anything else as JSON."""
     return tuple((visible(name), visible(_text(value))) for name, value in arguments.items())
 
 
@@ -76,4 +76,6 @@ def notes_of(reply: Reply) -> tuple[str, ...]:
 def _text(value: object) -> str:
     if isinstance(value, str) and value:
         return value
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in cast("list[Any]", value)):
+        return "\n".join(cast("list[str]", value))
     return json.dumps(value, ensure_ascii=False, default=str)
