@@ -94,6 +94,13 @@ def test_arms_of_equal_name_are_told_apart_by_their_run(built: Path) -> None:
     assert len(pairs) == 3
 
 
+def test_the_sentences_tell_of_the_debugger_and_of_training_and_of_no_other_pair(built: Path) -> None:
+    text = (built / PAGE).read_text(encoding="utf-8")
+
+    told = re.findall(r"<li>([^<]+? against [^<]+?): \S+ points", text)
+    assert told == ["first: debug against no-debugger", "second: debug against first: debug"]
+
+
 def test_the_document_and_the_csv_agree(built: Path) -> None:
     document = json.loads((built / DOCUMENT).read_text(encoding="utf-8"))
     rows = list(csv.DictReader(io.StringIO((built / EPISODES).read_text(encoding="utf-8"))))

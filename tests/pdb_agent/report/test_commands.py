@@ -2,8 +2,10 @@ import io
 from pathlib import Path
 
 import pytest
+from pdb_agent.episode_steps import gold_of
 from pdb_agent.report.collect import ReportError
-from pdb_agent.report.commands import compare_runs, golds_of, write_report
+from pdb_agent.report.commands import GoldBook, compare_runs, write_report
+from pdb_agent.task_files import load_task, task_folders
 
 from tests.pdb_agent.report.made_runs import BASE, PLAIN, TRAINED, write_run
 
@@ -69,9 +71,22 @@ def test_what_cannot_be_compared_is_told_with_the_way_on(tmp_path: Path) -> None
         compare_runs(one, other_tasks, io.StringIO())
 
 
-def test_where_causes_are_is_known_of_every_task_with_a_solution() -> None:
-    golds = golds_of(ROOT / "tasks")
+def test_where_causes_are_is_looked_up_for_the_very_task_that_was_seen() -> None:
+    task = load_task(ROOT / "tasks" / "reentrant_lock_owner")
+    book = GoldBook(ROOT / "tasks")
 
-    assert golds["reentrant_lock_owner"].files == {"tillbook/line.py"}
-    assert golds["reentrant_lock_owner"].functions == {("tillbook/line.py", "Tenure.belongs_to")}
-    assert all(gold.files for gold in golds.values())
+    found = book(task.id, task.content_hash)
+
+    assert found is not None
+    assert found.files == {"tillbook/line.py"}
+    assert found.functions == {("tillbook/line.py", "Tenure.belongs_to")}
+    assert book(task.id, "another") is None
+    assert book("no_such_task", task.content_hash) is None
+
+
+def test_every_task_tells_where_its_cause_is() -> None:
+    for folder in task_folders(ROOT / "tasks"):
+        task = load_task(folder)
+        gold = gold_of(task)
+        assert gold.files
+        assert bool(gold.functions) is (task.witness is not None), task.id

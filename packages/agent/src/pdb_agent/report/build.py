@@ -13,7 +13,7 @@ from pdb_agent.comparison import Comparison
 from pdb_agent.metrics import ArmMetrics, arm_metrics
 from pdb_agent.report import tables
 from pdb_agent.report.collect import Run, Sources, TaskFacts, arms_of, read_run
-from pdb_agent.report.comparisons import compare_arms, comparison_table, debugger_pairs
+from pdb_agent.report.comparisons import compare_arms, comparison_table, debugger_pairs, notable
 from pdb_agent.report.conditions import conditions_table, findings
 from pdb_agent.report.drawing import Figure
 from pdb_agent.report.export import as_csv, as_json
@@ -73,6 +73,11 @@ def gather(runs: Sequence[Run]) -> Report:
     )
 
 
+def told(report: Report) -> list[str]:
+    """What the report found, in sentences."""
+    return findings(report.metrics, notable(report.comparisons, report.arms))
+
+
 def viewer_pages(report: Report, out: Path) -> dict[str, Pages]:
     """Addresses of the viewer's pages, where there are any: beside the report, or in the run's folder."""
     found: dict[str, Pages] = {}
@@ -98,7 +103,7 @@ def page_of(report: Report, pages: Mapping[str, Pages]) -> str:
     parts = {
         "title": tag("span", f"Debugging report: {listed(list(report.arms))}"),
         "summary": tag("span", _counts(report, scored, began)),
-        "findings": Markup.joined(tag("li", one) for one in findings(report.metrics, report.comparisons)),
+        "findings": Markup.joined(tag("li", one) for one in told(report)),
         "figures": Markup.joined(map(_figure, _figures(report))),
         "sections": Markup.joined(_section(name, *many) for name, many in _sections(report, pages).items()),
         "unreadable": _unreadable(report.runs),

@@ -1,7 +1,7 @@
 """Runs on disk, read episode by episode and kept as summaries."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -46,8 +46,8 @@ class Run:
 class Sources:
     """How episodes are read."""
 
-    golds: Mapping[str, Gold] = field(default_factory=dict[str, Gold])
-    """By task; what is not there is not measured."""
+    gold: Callable[[str, str], Gold | None] = field(default=lambda task, content_hash: None)
+    """Where the cause of a task is, by its id and content; without, what needs it is not measured."""
     price: Price | None = None
 
 
@@ -68,7 +68,8 @@ def read_run(path: Path, sources: Sources) -> Run:
             unreadable.append(file)
             continue
         task = episode.started.task
-        summary = summarise(episode, gold=sources.golds.get(task), price=sources.price)
+        gold = sources.gold(task, episode.started.task_hash)
+        summary = summarise(episode, gold=gold, price=sources.price)
         group = tasks[task].group if task in tasks else task
         summaries.append(replace(summary, arm=file.parent.parent.name, group=group))
     return Run(

@@ -7,15 +7,15 @@ from typing import TextIO
 
 from pdb_agent.comparison import Comparison, compare
 from pdb_agent.episode_steps import Gold, gold_of
+from pdb_agent.errors import TaskError
 from pdb_agent.messages import Reply
 from pdb_agent.policies.prices import cost
-from pdb_agent.report.build import PAGE, build_report
+from pdb_agent.report.build import PAGE, build_report, told
 from pdb_agent.report.collect import ReportError, Run, Sources, arms_of, read_run
 from pdb_agent.report.comparisons import comparison_table
-from pdb_agent.report.conditions import findings
 from pdb_agent.report.tables import Table
 from pdb_agent.summary import EpisodeSummary
-from pdb_agent.task_files import load_all
+from pdb_agent.task_files import load_task, task_folders
 
 Arms = Mapping[str, Sequence[EpisodeSummary]]
 
@@ -26,11 +26,11 @@ def write_report(
     """Write the report of runs into a folder and say what it found; the exit status.
 
     ``tasks`` is the folder of the tasks, for what only their solutions and witnesses tell.
-    Raises ReportError, TaskError.
+    Raises ReportError.
     """
-    sources = Sources(golds=golds_of(tasks) if tasks else {}, price=price_of)
+    sources = Sources(gold=GoldBook(tasks), price=price_of) if tasks else Sources(price=price_of)
     report = build_report(run_folders, out_folder, sources)
-    for sentence in findings(report.metrics, report.comparisons):
+    for sentence in told(report):
         stream.write(f"{sentence}\n")
     for run in report.runs:
         for path in run.unreadable:
@@ -69,9 +69,29 @@ def in_columns(table: Table) -> str:
     )
 
 
-def golds_of(tasks: Path) -> dict[str, Gold]:
-    """Where the causes are, by task. Raises TaskError."""
-    return {task.id: gold_of(task) for task in load_all(tasks)}
+class GoldBook:
+    """Where the causes of tasks are, looked up when first asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._folders = {folder.name: folder for folder in task_folders(root)}
+        self._known: dict[str, tuple[str, Gold] | None] = {}
+
+    def __call__(self, task: str, content_hash: str) -> Gold | None:
+        """None for a task that is not there, cannot be read, or is no longer what the episode saw."""
+        if task not in self._known:
+            self._known[task] = self._read(task)
+        known = self._known[task]
+        return known[1] if known is not None and known[0] == content_hash else None
+
+    def _read(self, name: str) -> tuple[str, Gold] | None:
+        folder = self._folders.get(name)
+        if folder is None:
+            return None
+        try:
+            task = load_task(folder)
+            return task.content_hash, gold_of(task)
+        except TaskError:
+            return None
 
 
 def price_of(policy: str, reply: Reply) -> Decimal | None:

@@ -16,8 +16,12 @@ Arms = Mapping[str, Sequence[EpisodeSummary]]
 
 
 def debugger_pairs(arms: Arms) -> list[tuple[str, str]]:
-    """Arms without the debugger, each with those that have it under the same policy."""
+    """Arms without the debugger, each with those that have it under the same policy.
+
+    Where an arm has the same tools but for the debugger, no other stands for doing without.
+    """
     plain = [name for name, many in arms.items() if many and not many[0].has_debugger]
+    plain = [name for name in plain if arms[name][0].conditions.toolset == "no-debugger"] or plain
     having = [name for name, many in arms.items() if many and many[0].has_debugger]
     same = [
         (early, late) for early in plain for late in having if _policy(arms[early]) == _policy(arms[late])
@@ -35,6 +39,20 @@ def compare_arms(arms: Arms) -> list[Comparison]:
     ordered = [(late, early) if (late, early) in known else (early, late) for early, late in pairs]
     found = [compare(arms[early], arms[late], (early, late)) for early, late in ordered]
     return [one for one in found if one is not None]
+
+
+def notable(comparisons: Sequence[Comparison], arms: Arms) -> list[Comparison]:
+    """The ones to tell first: what the debugger does, and what another policy does with the same tools."""
+    pairs = debugger_pairs(arms)
+    return [
+        one
+        for one in comparisons
+        if (one.before, one.after) in pairs
+        or (
+            _policy(arms[one.before]) != _policy(arms[one.after])
+            and arms[one.before][0].conditions.toolset == arms[one.after][0].conditions.toolset
+        )
+    ]
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:

@@ -104,8 +104,8 @@ def _compared(one: Comparison) -> str:
     verdict = "seldom chance" if change.p < _LEVEL else "as chance may make it"
     return (
         f"{one.after} against {one.before}: {wording.points(change.change)} of pass@1 "
-        f"({wording.p_value(change.p)}: {verdict}), {change.tally.wins} tasks better, "
-        f"{change.tally.losses} worse, {change.tally.ties} equal; "
+        f"({wording.p_value(change.p)}: {verdict}), better on {change.tally.wins} tasks, "
+        f"worse on {change.tally.losses}, equal on {change.tally.ties}; "
         f"{wording.change_of(one.turns.change)} turns per episode."
     )
 
