@@ -18,6 +18,8 @@ from pdb_agent.errors import AgentError
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.json"
+DECISIVE = ("config", "task_set", "prompt", "grading_tiers")
+"""What a run that is continued must have in common with its beginning."""
 
 
 class RunFolderError(AgentError):
@@ -63,7 +65,7 @@ class RunFolder:
         path = self.path / MANIFEST
         if path.exists():
             there = self._manifest()
-            differing = [key for key in ("config", "task_set") if there.get(key) != manifest.get(key)]
+            differing = [key for key in DECISIVE if there.get(key) != manifest.get(key)]
             if differing:
                 raise RunFolderError(
                     f"{self.path} holds a run with another {' and '.join(differing)}: give another folder, "
