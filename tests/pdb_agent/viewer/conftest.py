@@ -17,8 +17,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 Open = Callable[..., "Page"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
+    """Lives no longer than its module: while Playwright runs, its loop is this thread's running loop, and
+    asynchronous tests of other modules could not have one of their own."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="tests of pages need playwright: make setup")
     if CHROMIUM is None:
         pytest.skip("no Chromium here: on Debian, apt install chromium")
