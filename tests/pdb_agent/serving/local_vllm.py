@@ -38,9 +38,12 @@ def served(name: str, folder: Path) -> Generator[VllmServer]:
         ) as server,
     ):
         began = processes(name)
+        memory = shared_memory(began)
         yield server
     assert began
     assert not [process for process in began if is_alive(process)]
+    assert memory
+    assert not [file for file in memory if file.exists()]
 
 
 def processes(name: str) -> list[psutil.Process]:
@@ -61,6 +64,15 @@ def is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
+
+
+def shared_memory(server: list[psutil.Process]) -> set[Path]:
+    """The files of memory that these processes share, hundreds of megabytes each."""
+    files: set[Path] = set()
+    for process in server:
+        with suppress(psutil.Error):
+            files |= {Path(entry.path) for entry in process.memory_maps() if "/dev/shm/psm_" in entry.path}
+    return files
 
 
 def until_there_are(count: int, name: str) -> list[psutil.Process]:

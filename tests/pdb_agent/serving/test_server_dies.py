@@ -26,6 +26,7 @@ from tests.pdb_agent.serving.local_vllm import (
     marked,
     needs_vllm,
     processes,
+    shared_memory,
 )
 
 pytestmark = [
@@ -85,6 +86,7 @@ async def test_episodes_whose_server_dies_are_to_be_run_again_and_nothing_is_lef
     logs = [EpisodeLog(None) for _ in range(3)]
     async with start_vllm(MODEL, PYTHON, log=tmp_path / "vllm.log", settings=marked(name)) as server:
         began = processes(name)
+        memory = shared_memory(began)
         engine = next(process for process in began if "EngineCore" in "".join(process.cmdline()))
         url = server.base_url
         async with open_policy(
@@ -102,3 +104,5 @@ async def test_episodes_whose_server_dies_are_to_be_run_again_and_nothing_is_lef
     assert len(attempts) == 3 * (rules.tries - 1)
     assert not [process for process in began if is_alive(process)]
     assert processes(name) == []
+    assert memory
+    assert not [file for file in memory if file.exists()]

@@ -20,12 +20,13 @@ from tests.pdb_agent.serving.local_vllm import (
     marked,
     needs_vllm,
     processes,
+    shared_memory,
     until_there_are,
 )
 
 pytestmark = pytest.mark.anyio
 PATIENCE_SECONDS = 60.0
-SEVERAL = 3  # the server, its engine, and Python's watch over shared memory
+ALL = 4  # the server, its engine, that one's worker, and Python's watch over shared memory
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ async def test_a_server_that_never_answers_is_given_up_and_killed_with_all_that_
     model: Path, tmp_path: Path, name: str
 ):
     script = "trap '' TERM; setsid sleep 1000 & sleep 1000 & exec sleep 1000"
-    settings = VllmSettings(start_seconds=2.0, stop_seconds=0.5, environment={MARK: name})
+    settings = VllmSettings(start_seconds=2.0, environment={MARK: name})
     with pytest.raises(ServingError, match=r"did not answer within 2 s.*give it longer"):
         async with start_vllm(model, pretender(tmp_path, script), log=tmp_path / "log", settings=settings):
             pass
@@ -124,6 +125,7 @@ async def test_what_the_server_gets_holds_no_key(
 @pytest.mark.timeout(300)
 async def test_cancelling_a_server_that_is_starting_leaves_no_process(tmp_path: Path, name: str):
     began: list[psutil.Process] = []
+    memory: set[Path] = set()
     async with anyio.create_task_group() as tasks:
 
         async def serve() -> None:
@@ -132,10 +134,12 @@ async def test_cancelling_a_server_that_is_starting_leaves_no_process(tmp_path: 
 
         tasks.start_soon(serve)
         began = await anyio.to_thread.run_sync(  # its engine is one of them
-            until_there_are, SEVERAL, name, abandon_on_cancel=True
+            until_there_are, ALL, name, abandon_on_cancel=True
         )
+        memory = shared_memory(began)
         tasks.cancel_scope.cancel()
-    assert len(began) >= SEVERAL
+    assert len(began) >= ALL
+    assert not [file for file in memory if file.exists()]
     assert not [process for process in began if is_alive(process)]
     assert processes(name) == []
 
@@ -163,9 +167,14 @@ anyio.run(main)
 def test_a_program_that_is_ended_takes_its_server_with_it(number: signal.Signals, tmp_path: Path, name: str):
     arguments = [str(MODEL), str(PYTHON), str(tmp_path / "log"), MARK, name]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE) as program:
-        began = until_there_are(SEVERAL, name)
+        began = until_there_are(ALL, name)
+        memory = shared_memory(began)
         program.send_signal(number)
         program.communicate(timeout=PATIENCE_SECONDS)
     psutil.wait_procs(began, timeout=30)  # after a kill it is the leash that ends them, in its own time
     assert not [process for process in began if is_alive(process)]
     assert processes(name) == []
+    if number is not signal.SIGKILL:  # then even Python's watch over that memory is killed
+        assert not [file for file in memory if file.exists()]
+    for file in memory:
+        file.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,12 +22,14 @@ from mcp_pdb.errors import DebuggerError
 from mcp_pdb.launcher import LaunchSpec, PlainLauncher, Process
 
 from pdb_agent.errors import AgentError
+from pdb_agent.sandboxes.process_tree import kill, wait_for_end
 
 HERMES_CHATML = Path(__file__).with_name("hermes_chatml.jinja")
 """ChatML whose tools, calls and results are written as the parser ``hermes`` reads them."""
 _HOST = "127.0.0.1"
 _POLL_SECONDS = 0.5
 _ANSWER_SECONDS = 5.0
+_WATCH_SECONDS = 5.0
 _TO_LOG = 'log=$0; exec "$@" >"$log" 2>&1'
 _CAUSE = re.compile(r"^.*?\b(\w*(?:Error|Exception|error): .+)$", re.MULTILINE)
 _EFFECT = "Engine core initialization failed"
@@ -62,7 +65,7 @@ class VllmSettings:
     start_seconds: float = 600.0
     """How long it may take to load the model and answer."""
     stop_seconds: float = 15.0
-    """How long it may take to stop by itself, its shared memory put away; then it is killed."""
+    """How long it may take to stop by itself; then it is killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +94,11 @@ async def start_vllm(
     with _reserved_port() as port, TemporaryDirectory(prefix="vllm-", ignore_cleanup_errors=True) as scratch:
         async with PlainLauncher() as launcher:
             process = await _launch(launcher, _spec(model_folder, python, log, settings, port, scratch))
+            grace_seconds = 0.0  # one that is still starting heeds no signal
             try:
                 await process.close_stdin()
                 await _until_it_answers(process, port, log, settings)
+                grace_seconds = settings.stop_seconds
                 yield VllmServer(
                     base_url=f"http://{_HOST}:{port}/v1",
                     model=settings.served_name,
@@ -101,7 +106,7 @@ async def start_vllm(
                     log=log,
                 )
             finally:
-                await _end(process, settings.stop_seconds)
+                await _end(process, grace_seconds)
 
 
 def server_arguments(model_folder: Path, settings: VllmSettings, port: int) -> tuple[str, ...]:
@@ -221,12 +226,33 @@ def _cause(log: Path) -> str:
     return (causes[0] if causes else lines[-1] if lines else "it said nothing").strip().rstrip(".")
 
 
-async def _end(process: Process, stop_seconds: float) -> None:
+async def _end(process: Process, grace_seconds: float) -> None:
     """Ask the server to stop, then kill what is left of it; also while we are being cancelled."""
     with anyio.CancelScope(shield=True):
-        if process.returncode is None:
+        if process.returncode is None and grace_seconds:
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGTERM)
-            with anyio.move_on_after(stop_seconds):
-                await process.wait()
+            await wait_for_end(process.pid, grace_seconds)
+        # Python's own watch over shared memory, hundreds of megabytes of it, ends last and puts it away.
+        launched = list(_session(process.pid))
+        for pid in launched:
+            if not _is_watch(pid):
+                kill(pid)
+        give_up = time.monotonic() + _WATCH_SECONDS
+        for pid in launched:
+            await wait_for_end(pid, max(0.0, give_up - time.monotonic()))
         await process.aclose()
+
+
+def _session(leader: int) -> Generator[int]:
+    """The processes of a launch, which is a session of its own, orphans included."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(ProcessLookupError):
+            if os.getsid(int(folder.name)) == leader:
+                yield int(folder.name)
+
+
+def _is_watch(pid: int) -> bool:
+    with suppress(OSError):
+        return b"multiprocessing.resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
