@@ -1,5 +1,6 @@
 """A real browser for tests of pages: the system's Chromium, without a network."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,10 +38,14 @@ def open_page(browser: "Browser") -> Iterator[Open]:
     complaints: list[str] = []
     contexts: list[BrowserContext] = []
 
-    def open_file(file: Path, fragment: str = "", **options: Any) -> "Page":
+    def open_file(
+        file: Path, fragment: str = "", storage: dict[str, str] | None = None, **options: Any
+    ) -> "Page":
         options.setdefault("viewport", {"width": 1440, "height": 900})
         context = browser.new_context(**options)
         contexts.append(context)
+        for name, value in (storage or {}).items():
+            context.add_init_script(f"localStorage.setItem({json.dumps(name)}, {json.dumps(value)})")
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("console", lambda message: complaints.append(message.text))

@@ -70,6 +70,20 @@ def test_values_say_what_the_last_step_changed():
     assert names == ["self", "self.prices", "result", "price"]
 
 
+def test_another_call_of_a_function_begins_with_its_own_names():
+    first = debugging("continue_execution", "new: self = Cart; result = 0; price = 9", facts=stop(11))
+    second = debugging("continue_execution", "new: self = Cart; result = 0", facts=stop(11))
+    view = view_of(episode([[first], [second]], files=FILES))
+    assert [value.name for value in moment(view, 2).debugging.values] == ["self", "result"]
+
+
+def test_names_that_are_gone_are_not_shown():
+    first = debugging("continue_execution", "new: self = Cart; price = 9", facts=stop(11))
+    second = debugging("step_over", "gone: price", facts=stop(11))
+    view = view_of(episode([[first], [second]], files=FILES))
+    assert [value.name for value in moment(view, 2).debugging.values] == ["self"]
+
+
 def test_what_is_looked_at_is_kept_until_the_program_moves():
     view = view_of(debugged())
     assert moment(view, 6, 1).debugging.looks == ()
@@ -229,6 +243,22 @@ def test_an_edit_whose_diff_does_not_fit_leaves_the_text_and_shows_the_diff():
     view = view_of(episode([[edit("shop/cart.py", gone="no such line", new="x")]], files=FILES))
     assert text_at(view, view.moments[-1], "shop/cart.py") == CART
     assert view.turns[1].calls[0].diffs[0].lines == (("@", "1"), ("-", "no such line"), ("+", "x"))
+
+
+def test_an_edit_in_several_places_moves_the_lines_below():
+    diff = (
+        "--- a/shop/cart.py\n+++ b/shop/cart.py\n"
+        '@@ -1,2 +1,4 @@\n """A cart."""\n+\n+import math\n \n'
+        "@@ -11,2 +13,2 @@\n             result += price\n"
+        "-        return result\n+        return math.ceil(result)\n"
+    )
+    made = Act(name="bash", changes=("shop/cart.py",), diff=diff)
+    view = view_of(episode([[made]], files=FILES))
+    expected = CART.replace('cart."""\n', 'cart."""\n\nimport math\n').replace(
+        "return result", "return math.ceil(result)"
+    )
+    assert text_at(view, moment(view, 1), "shop/cart.py") == expected
+    assert moment(view, 1).focus == Focus(first=2, last=14, kind="edit")
 
 
 def test_a_new_file_is_there_from_the_call_that_made_it():
