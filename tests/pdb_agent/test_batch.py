@@ -175,10 +175,10 @@ MOMENTS = [
 def test_ctrl_c_at_any_moment_leaves_no_process_and_what_is_done_is_kept(tmp_path: Path):
     kept: dict[str, bytes] = {}
     for glob, told, times in MOMENTS:
-        before = list(tmp_path.glob(glob or "none"))
+        before = set(tmp_path.glob(glob or "none"))
         with running(MADE, tmp_path) as run:
             if glob:
-                run.wait_for(lambda: list(tmp_path.glob(glob)) != before)  # noqa: B023 - called at once
+                run.wait_for(lambda: set(tmp_path.glob(glob)) != before)  # noqa: B023 - called at once
             run.episodes_done(told)
             assert run.end_by(*[signal.SIGINT] * times) == []
             assert run.process.returncode in (130, -signal.SIGINT)

@@ -2,14 +2,18 @@
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from pdb_agent.episode import EpisodeLog, ExitReason, read_episode
 from pdb_agent.errors import SandboxEndedError, TaskError
-from pdb_agent.messages import CallStatus, ToolSpec
+from pdb_agent.loop import PAUSES, EpisodeSettings, run_episode
+from pdb_agent.messages import AssistantMessage, CallStatus, Reply, Stop, ToolSpec, Usage
+from pdb_agent.policies.scripted import ScriptedPolicy, scripted_call
 from pdb_agent.sandbox import SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.toolbox import Toolbox, open_toolbox
@@ -135,3 +139,28 @@ async def test_a_menu_is_needed_for_the_edit_menu():
     with pytest.raises(TaskError, match="has no edit menu: use that toolset with tasks of the gym"):
         async with open_toolbox(task, Toolset(name=ToolsetName.EDIT_MENU), spec=spec):
             pass
+
+
+async def test_an_episode_whose_sandbox_cannot_start_is_written_down_as_one(tmp_path: Path):
+    settings = EpisodeSettings(python=tmp_path / "python")
+    with EpisodeLog(tmp_path / "0.jsonl") as log:
+        ended = await run_episode(task_of(), ScriptedPolicy([]), settings, log)
+    episode = read_episode(tmp_path / "0.jsonl")
+    assert ended.reason is ExitReason.SANDBOX
+    assert f"{tmp_path}/python does not run" in ended.detail
+    assert episode.ended == ended
+    assert (episode.started.task, episode.started.tools, episode.is_valid) == ("small", (), False)
+
+
+@pytest.mark.parametrize(
+    ("pauses", "reason"), [(PAUSES, ExitReason.DONE), (PAUSES + 1, ExitReason.PROVIDER_FATAL)]
+)
+async def test_pauses_are_no_turns_but_are_paid_and_bounded(pauses: int, reason: ExitReason):
+    message = AssistantMessage(text="", calls=())
+    pause = Reply(message=message, stop=Stop.PAUSE, usage=Usage(input=10, output=5), model="m")
+    policy = ScriptedPolicy([*[pause] * pauses, [scripted_call("done")]])
+    settings = EpisodeSettings(toolset=Toolset(name=ToolsetName.NO_DEBUGGER))
+    ended = await run_episode(task_of(), policy, settings, EpisodeLog(None))
+    assert ended.reason is reason
+    assert ended.turns == (1 if reason is ExitReason.DONE else 0)
+    assert ended.usage.output == 5 * pauses

@@ -116,10 +116,7 @@ class LimitKeeper:
     def after_reply(self, reply: Reply, cost: Decimal | None) -> Exit | None:
         """Take in a reply; an end if it is one by itself."""
         self.turns += 1
-        self.usage += reply.usage
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
-        self._context, self._uncounted_chars = reply.usage.context, 0
-        self.peak_context = max(self.peak_context, self._context)
+        self.spend(reply, cost)
         if reply.stop is Stop.REFUSAL:
             return Exit(reason=ExitReason.REFUSAL)
         if reply.stop is Stop.CONTEXT:
@@ -132,6 +129,13 @@ class LimitKeeper:
         if self._format_errors >= self._limits.format_errors:
             return Exit(reason=ExitReason.FORMAT_LIMIT, detail=f"{self._format_errors} turns in a row")
         return None
+
+    def spend(self, reply: Reply, cost: Decimal | None) -> None:
+        """Count what a reply used, also one that is no turn of its own."""
+        self.usage += reply.usage
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+        self._context, self._uncounted_chars = reply.usage.context, 0
+        self.peak_context = max(self.peak_context, self._context)
 
     def after_results(
         self, calls: Sequence[Call], results: Sequence[ToolResult], *, edited: bool

@@ -45,6 +45,8 @@ from pdb_agent.tools.menu import Menu
 from pdb_agent.tools.workspace import as_text
 from pdb_agent.toolsets import Toolset
 
+PAUSES = 10
+"""Times in a row that a provider may ask to be asked again."""
 NO_CALL = "You made no tool call. Go on with one, or call done when the program is repaired."
 CUT_OFF = "Your reply was cut off at its length limit before a tool call. Say less and make the call."
 
@@ -114,6 +116,7 @@ class _Episode:
         self._messages: list[Message] = []
         self._has_started = False
         self._no_calls = 0
+        self._pauses = 0
         self._model_seconds = 0.0
         self._tool_seconds = 0.0
         self._sandbox_seconds = 0.0
@@ -132,7 +135,12 @@ class _Episode:
             if isinstance(reply, Exit):
                 return reply
             if reply.stop is Stop.PAUSE:
+                self._keeper.spend(reply, self._settings.price(reply))
+                self._pauses += 1
+                if self._pauses > PAUSES:
+                    return Exit(reason=ExitReason.PROVIDER_FATAL, detail=f"{self._pauses} pauses in a row")
                 continue
+            self._pauses = 0
             end = self._keeper.after_reply(reply, self._settings.price(reply))
             end = await self._answer(reply, toolbox, end)
             if end is not None:
