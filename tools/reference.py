@@ -33,6 +33,7 @@ AGENT_COMMANDS = (
     ("report",),
     ("compare",),
     ("view",),
+    ("export",),
     ("doctor",),
     ("tasks",),
     *(

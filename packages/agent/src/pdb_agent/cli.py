@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pdb_agent.config import RunConfig
 
 INTERRUPTED = 130
+EXPORT_KINDS = ("atif", "sft", "openai-chat")
 IMPORT_KINDS = ("quixbugs", "humanevalfix", "git", "mini-nightmare")
 
 
@@ -59,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("compare", help="two runs, arm by arm, task by task"),
         commands.add_parser("view", help="watch an episode again, or two side by side"),
     )
+    export = commands.add_parser("export", help="a run's episodes in a format that others read")
+    export.add_argument("kind", choices=EXPORT_KINDS)
+    export.add_argument("folder", type=Path, metavar="RUN", help="folder of the run")
+    export.add_argument("--out", type=Path, required=True, help="file to write; for atif a folder")
+    export.set_defaults(run=_export)
     _add_tasks(commands.add_parser("tasks", help="look at bug tasks, prove them valid, make and import some"))
     return parser
 
@@ -303,6 +309,12 @@ def _compare(arguments: argparse.Namespace) -> int:
     from pdb_agent.report import commands
 
     return commands.compare_runs(arguments.runs[0], arguments.runs[1], sys.stdout)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from pdb_agent.exports import commands
+
+    return commands.export(arguments.kind, arguments.folder, arguments.out, sys.stdout)
 
 
 def _view(arguments: argparse.Namespace) -> int:
