@@ -1,5 +1,6 @@
 """How a server starts, fails to, and ends; most of it with something that only pretends to be one."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -168,13 +169,14 @@ def test_a_program_that_is_ended_takes_its_server_with_it(number: signal.Signals
     arguments = [str(MODEL), str(PYTHON), str(tmp_path / "log"), MARK, name]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=subprocess.PIPE) as program:
         began = until_there_are(ALL, name)
-        memory = shared_memory(began)
+        memory, scratch = shared_memory(began), Path(began[0].environ()["TMPDIR"])
         program.send_signal(number)
         program.communicate(timeout=PATIENCE_SECONDS)
     psutil.wait_procs(began, timeout=30)  # after a kill it is the leash that ends them, in its own time
     assert not [process for process in began if is_alive(process)]
     assert processes(name) == []
-    if number is not signal.SIGKILL:  # then even Python's watch over that memory is killed
-        assert not [file for file in memory if file.exists()]
-    for file in memory:
-        file.unlink(missing_ok=True)
+    if number is signal.SIGKILL:  # of files, only what is killed last could put them away
+        for file in memory:
+            file.unlink(missing_ok=True)
+        shutil.rmtree(scratch, ignore_errors=True)
+    assert not [file for file in (*memory, scratch) if file.exists()]
