@@ -1,6 +1,7 @@
 """A person's own project, repaired in a copy: what comes out, and that nothing else is touched."""
 
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -352,3 +353,32 @@ def test_files_that_are_empty_or_no_text_are_in_the_diff_too():
     assert diff == (
         "Binary files a/a.py and b/a.py differ\ndiff --git a/new.py b/new.py\nnew file mode 100644\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--policy", "vllm/none"], 0, "The named tests pass in the sandbox: there is nothing to repair.\n"),
+        (
+            [],
+            2,
+            "pdb-agent: The oracle knows the solutions of our own tasks only: name a model with --policy",
+        ),
+        (["--policy", "openai/gpt"], 2, "pdb-agent: 'openai/gpt' needs a key: set the environment variable"),
+        (
+            ["--policy", "vllm/none", "--project", "/none"],
+            2,
+            "pdb-agent: /none is no folder: give the project's",
+        ),
+    ],
+)
+def test_the_command_says_what_is_the_matter(
+    project: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], status: int, words: str
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    passing = "tests/test_cart.py::TestCart::test_count"
+    command = [sys.executable, "-m", "pdb_agent.cli", "fix", passing, "--python", str(task_interpreter())]
+    done = subprocess.run([*command, *options], cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert (done.stdout if status == 0 else done.stderr).startswith(words)
+    assert "Traceback" not in done.stderr

@@ -100,6 +100,15 @@ def _add_fix(fix: argparse.ArgumentParser) -> None:
     fix.add_argument(
         "--leave-out", action="append", default=[], metavar="NAME", help="files or folders not to copy"
     )
+    fix.add_argument(
+        "--suite",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="tests that must go on passing; default: all",
+    )
+    fix.add_argument("--suite-seconds", type=float, default=300.0, help="time for all of them; default 300")
+    fix.add_argument("--test-seconds", type=float, default=60.0, help="time for the failing ones; default 60")
     fix.add_argument("--toolset", default="debug")
     _add_settings(fix)
     fix.set_defaults(run=_fix)
@@ -278,6 +287,9 @@ def _fix(arguments: argparse.Namespace) -> int:
         root=arguments.project.resolve(),
         python=arguments.python,
         leave_out=tuple(arguments.leave_out),
+        suite=tuple(arguments.suite),
+        suite_seconds=arguments.suite_seconds,
+        test_seconds=arguments.test_seconds,
     )
 
     async def fix() -> int:
