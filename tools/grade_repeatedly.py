@@ -20,6 +20,7 @@ from pdb_agent.validation.stamp import tier_of
 
 
 async def main() -> int:
+    """Look at every task; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
@@ -39,7 +40,7 @@ async def main() -> int:
         bought = [name for name, count in wrong.items() if count]
         print(
             f"{task.id} (tier {tier_of(task)}): solved {solution['solved']} of {arguments.repeats}, null attacks "
-            f"solved {len(bought)} of {len(wrong)}, {time.monotonic() - began:.0f} s",
+            f"solved {len(bought)} of {len(nulls)}, {time.monotonic() - began:.0f} s",
             flush=True,
         )
         if solution["solved"] != arguments.repeats or bought:
@@ -53,6 +54,7 @@ async def main() -> int:
 
 
 async def verdicts(task: Task, files: Mapping[str, bytes], repeats: int) -> Counter[str]:
+    """How often a submission was solved, and the reasons when it was not."""
     found: Counter[str] = Counter()
     for _ in range(repeats):
         verdict = await grade(task, files, tier=tier_of(task))
