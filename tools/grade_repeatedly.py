@@ -33,11 +33,8 @@ async def main() -> int:
         async with limiter:
             began = time.monotonic()
             solution = await verdicts(task, apply_patch(task.solution, task.workspace), arguments.repeats)
-            wrong = {
-                name: (await verdicts(task, files, 1))["solved"]
-                for name, files in null_submissions(task).items()
-            }
-        bought = [name for name, count in wrong.items() if count]
+            nulls = null_submissions(task)
+            bought = [name for name, files in nulls.items() if (await verdicts(task, files, 1))["solved"]]
         print(
             f"{task.id} (tier {tier_of(task)}): solved {solution['solved']} of {arguments.repeats}, null attacks "
             f"solved {len(bought)} of {len(nulls)}, {time.monotonic() - began:.0f} s",
