@@ -36,8 +36,8 @@ async def main() -> int:
             nulls = null_submissions(task)
             bought = [name for name, files in nulls.items() if (await verdicts(task, files, 1))["solved"]]
         print(
-            f"{task.id} (tier {tier_of(task)}): solved {solution['solved']} of {arguments.repeats}, null attacks "
-            f"solved {len(bought)} of {len(nulls)}, {time.monotonic() - began:.0f} s",
+            f"{task.id} (tier {tier_of(task)}): solved {solution['solved']} of {arguments.repeats}, null "
+            f"attacks solved {len(bought)} of {len(nulls)}, {time.monotonic() - began:.0f} s",
             flush=True,
         )
         if solution["solved"] != arguments.repeats or bought:
