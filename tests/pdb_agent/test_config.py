@@ -95,7 +95,7 @@ def test_a_tree_comes_back_from_its_record():
         ("limits.turn=3", "There is no setting limits.turn: there are turns, context_tokens,"),
         (
             "arms.a.tools=x",
-            "There is no setting arms.a.tools: there are toolset, unlock_after_edits, policy.",
+            "There is no setting arms.a.tools: there are toolset, unlock_after_edits, mcp_servers, policy.",
         ),
         ("arms.a.policy.key=x", "There is no setting arms.a.policy.key: there are name, base_url,"),
         ("tasks.gym.n=3", "There is no setting tasks.gym.n: there are families, count, held_out."),

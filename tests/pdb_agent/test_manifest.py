@@ -25,7 +25,9 @@ def test_the_settings_come_back_from_a_manifest_on_disk(task: Task):
     config = read_config(
         None, ["limits.cost=0.25", "arms.a.toolset=compound", "tasks.ids=['pagination_window']"]
     )
-    manifest = make_manifest(config, [task], sandbox={"backend": "bubblewrap"}, tiers={task.id: "B"})
+    manifest = make_manifest(
+        config, [task], sandbox={"backend": "bubblewrap"}, tiers={task.id: "B"}, tools={"debug": "abc"}
+    )
     read = json.loads(json.dumps(manifest))
     assert read == manifest
     assert RunConfig.model_validate_json(json.dumps(read["config"])) == config
@@ -35,7 +37,7 @@ def test_the_settings_come_back_from_a_manifest_on_disk(task: Task):
 
 
 def test_versions_of_all_that_speaks_in_a_run_are_there(task: Task):
-    manifest = make_manifest(RunConfig(), [task], sandbox={}, tiers={})
+    manifest = make_manifest(RunConfig(), [task], sandbox={}, tiers={}, tools={})
     assert manifest["packages"].keys() == set(PACKAGES)
     assert manifest["packages"]["mcp"]
     assert manifest["python"].startswith("3.")
@@ -60,7 +62,7 @@ def test_nothing_hidden_is_in_what_reports_are_told_of_tasks(task: Task):
 def test_no_key_gets_into_a_manifest(task: Task, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     config = config_of({"policy": {"name": "openai/gpt", "key_variable": "OPENAI_API_KEY"}})
-    assert "sk-secret" not in json.dumps(make_manifest(config, [task], sandbox={}, tiers={}))
+    assert "sk-secret" not in json.dumps(make_manifest(config, [task], sandbox={}, tiers={}, tools={}))
 
 
 def test_the_commit_is_known_in_a_checkout():

@@ -17,6 +17,7 @@ from pdb_agent.messages import Reply
 from pdb_agent.policy import Policy
 from pdb_agent.run_folder import RunFolder, Slot
 from pdb_agent.task import Task
+from pdb_agent.tools.mcp_servers import read_mcp_servers
 from pdb_agent.tools.menu import Menu
 
 PROVIDER_FAILURES = 5
@@ -167,6 +168,7 @@ class _Batch:
         return EpisodeSettings(
             arm=slot.arm,
             toolset=arm.record(),
+            servers=read_mcp_servers(arm.mcp_servers) if arm.mcp_servers else (),
             limits=config.limits.record(),
             sampling=sampling,
             number=slot.number,

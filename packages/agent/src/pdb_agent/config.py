@@ -77,6 +77,8 @@ class ArmConfig(_Tree):
 
     toolset: ToolsetName = ToolsetName.DEBUG
     unlock_after_edits: int = Field(default=5, ge=1)
+    mcp_servers: Path | None = None
+    """An ``mcpServers`` file: the tools of its servers are added."""
     policy: PolicyConfig | None = None
     """Instead of the run's."""
 

@@ -41,6 +41,7 @@ from pdb_agent.sandbox import Backend, SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.task import Task
 from pdb_agent.toolbox import Toolbox, open_toolbox
+from pdb_agent.tools.mcp_servers import McpServer
 from pdb_agent.tools.menu import Menu
 from pdb_agent.tools.workspace import as_text
 from pdb_agent.toolsets import Toolset
@@ -65,6 +66,8 @@ class EpisodeSettings:
     python: Path | None = None
     backend: Backend | None = None
     menu: Menu | None = None
+    servers: tuple[McpServer, ...] = ()
+    """Further MCP servers, whose tools the model gets too."""
     price: Callable[[Reply], Decimal | None] = field(default=lambda reply: None)
     """What a reply costs in US dollars, None when nobody knows."""
     sandbox: SandboxSpec | None = None
@@ -85,7 +88,12 @@ async def run_episode(task: Task, policy: Policy, settings: EpisodeSettings, log
             python=settings.python or task_interpreter(), files=task.workspace
         )
         async with open_toolbox(
-            task, settings.toolset, spec=spec, backend=settings.backend, menu=settings.menu
+            task,
+            settings.toolset,
+            spec=spec,
+            backend=settings.backend,
+            menu=settings.menu,
+            servers=settings.servers,
         ) as toolbox:
             with anyio.move_on_after(settings.limits.wall_seconds) as patience:
                 end = await episode.talk(toolbox)

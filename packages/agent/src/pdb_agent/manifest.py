@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pdb_agent.config import RunConfig
+from pdb_agent.messages import ToolSpec
 from pdb_agent.prompt import prompt_hash
 from pdb_agent.task import Task
 
@@ -19,7 +20,12 @@ _GIT_SECONDS = 10.0
 
 
 def make_manifest(
-    config: RunConfig, tasks: Sequence[Task], *, sandbox: Mapping[str, object], tiers: Mapping[str, str]
+    config: RunConfig,
+    tasks: Sequence[Task],
+    *,
+    sandbox: Mapping[str, object],
+    tiers: Mapping[str, str],
+    tools: Mapping[str, str],
 ) -> dict[str, Any]:
     """The manifest of a run that begins now."""
     return {
@@ -28,6 +34,7 @@ def make_manifest(
         "config": json.loads(config.model_dump_json()),
         "task_set": task_set_hash(tasks),
         "prompt": prompt_hash(),
+        "tools": dict(tools),
         "commit": commit(),
         "packages": {name: _version(name) for name in PACKAGES},
         "python": platform.python_version(),
@@ -59,6 +66,12 @@ def task_set_hash(tasks: Sequence[Task]) -> str:
     """Tells sets of tasks apart: by ids and contents."""
     lines = sorted(f"{task.id} {task.content_hash}" for task in tasks)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def tools_hash(specs: Sequence[ToolSpec]) -> str:
+    """Tells sets of tools apart: by names, words and schemas."""
+    told = [[spec.name, spec.description, dict(spec.schema)] for spec in specs]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def commit() -> str | None:

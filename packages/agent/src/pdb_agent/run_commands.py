@@ -14,20 +14,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from pdb_agent.batch import Plan, Progress, run_batch
-from pdb_agent.config import PolicyConfig, RunConfig
+from pdb_agent.config import ArmConfig, PolicyConfig, RunConfig
 from pdb_agent.episode import Answered, Edited, Ended, EpisodeLog, Event, Replied, Said
 from pdb_agent.loop import EpisodeSettings, run_episode
-from pdb_agent.manifest import describe_tasks, make_manifest
+from pdb_agent.manifest import describe_tasks, make_manifest, tools_hash
 from pdb_agent.messages import Reply
 from pdb_agent.policies.opening import open_policy
 from pdb_agent.policies.oracle import OraclePolicy
 from pdb_agent.policies.prices import cost
 from pdb_agent.policy import Policy
 from pdb_agent.run_folder import RunFolder
+from pdb_agent.sandbox import SandboxSpec
+from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox, strongest
 from pdb_agent.sandboxes.probe import choose
 from pdb_agent.task import Task
-from pdb_agent.task_choice import choose_tasks
+from pdb_agent.task_choice import TaskChoice, choose_tasks
+from pdb_agent.toolbox import open_toolbox
+from pdb_agent.tools.mcp_servers import read_mcp_servers
 from pdb_agent.validation.stamp import tier_of
 
 ORACLE = "oracle"
@@ -79,7 +83,8 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
         chosen = await (
             strongest() if config.backend is None else choose(open_sandbox, wanted=config.backend)
         )
-        manifest = make_manifest(config, tasks, sandbox=chosen.as_dict(), tiers=tiers)
+        tools = {name: await _tool_schema_hash(arm, choice) for name, arm in config.arms.items()}
+        manifest = make_manifest(config, tasks, sandbox=chosen.as_dict(), tiers=tiers, tools=tools)
         continues = folder.claim(manifest, describe_tasks(tasks))
         plan = Plan(config=config, tasks=tasks, tiers=tiers, menus=choice.menus, price=price_of, jobs=jobs)
         if continues:
@@ -96,6 +101,16 @@ async def evaluate(config: RunConfig, out: Path, *, jobs: int, stream: TextIO, p
     return 1 if unfinished else 0
 
 
+async def _tool_schema_hash(arm: ArmConfig, choice: TaskChoice) -> str:
+    """Tells versions of an arm's tools apart, those of its servers included."""
+    task = choice.tasks[0]
+    spec = SandboxSpec(python=task_interpreter(), files=task.workspace)
+    servers = read_mcp_servers(arm.mcp_servers) if arm.mcp_servers else ()
+    menu = choice.menus.get(task.id)
+    async with open_toolbox(task, arm.record(), spec=spec, menu=menu, servers=servers) as toolbox:
+        return tools_hash(toolbox.all_specs)
+
+
 async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, stream: TextIO) -> int:
     """Run one episode with the first arm, writing what happens as it happens; 0 when it is solved."""
     name, arm = next(iter(config.arms.items()))
@@ -103,6 +118,7 @@ async def run_one(task: Task, config: RunConfig, *, log_path: Path | None, strea
     settings = EpisodeSettings(
         arm=name,
         toolset=arm.record(),
+        servers=read_mcp_servers(arm.mcp_servers) if arm.mcp_servers else (),
         limits=config.limits.record(),
         sampling=config.sampling.record(),
         tier=tier_of(task),

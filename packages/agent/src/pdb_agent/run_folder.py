@@ -18,7 +18,7 @@ from pdb_agent.errors import AgentError
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.json"
-DECISIVE = ("config", "task_set", "prompt", "grading_tiers")
+DECISIVE = ("config", "task_set", "prompt", "tools", "grading_tiers")
 """What a run that is continued must have in common with its beginning."""
 
 

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
+from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from pdb_agent.errors import TaskError
@@ -17,6 +18,7 @@ from pdb_agent.task import Task
 from pdb_agent.tools.coding import coding_tools
 from pdb_agent.tools.files import Files
 from pdb_agent.tools.investigate import investigate_tool
+from pdb_agent.tools.mcp_servers import McpServer
 from pdb_agent.tools.mcp_tools import mcp_tools
 from pdb_agent.tools.menu import Menu, menu_tools
 from pdb_agent.tools.shell import Shell
@@ -72,6 +74,11 @@ class Toolbox:
         """Of the tools that are there now."""
         return tuple(tool.spec for tool in self._present().values())
 
+    @property
+    def all_specs(self) -> tuple[ToolSpec, ...]:
+        """Of all tools, those that are not unlocked yet included."""
+        return tuple(tool.spec for tool in (*self._tools.values(), *self._debugger.values()))
+
     async def call(self, call: Call) -> CallOutcome:
         """Answer one call. Raises SandboxEndedError."""
         began = time.monotonic()
@@ -120,8 +127,11 @@ async def open_toolbox(
     spec: SandboxSpec,
     backend: Backend | None = None,
     menu: Menu | None = None,
+    servers: Sequence[McpServer] = (),
 ) -> AsyncGenerator[Toolbox]:
     """A fresh sandbox of ``spec``, which has the task's workspace, and its tools; some need ``menu``.
+
+    Tools of further ``servers`` bear their server's name in front.
 
     Raises SandboxError, and TaskError for a toolset that does not suit the task.
     """
@@ -135,7 +145,12 @@ async def open_toolbox(
                 debugger.append(investigate_tool(client))
             else:
                 debugger += await mcp_tools(client)
-        yield Toolbox(workspace, _own_tools(workspace, toolset, menu), debugger, toolset)
+        own = _own_tools(workspace, toolset, menu)
+        for server in servers:
+            own += await mcp_tools(
+                await stack.enter_async_context(Client(server.target)), named=f"{server.name}__{{}}"
+            )
+        yield Toolbox(workspace, own, debugger, toolset)
 
 
 def _own_tools(workspace: Workspace, toolset: Toolset, menu: Menu | None) -> list[Tool]:

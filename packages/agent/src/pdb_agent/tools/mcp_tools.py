@@ -16,8 +16,9 @@ MACHINE_FIELDS = "mcp-pdb"
 class McpTool:
     """One tool of a server (meets ``pdb_agent.tools.tool.Tool``)."""
 
-    def __init__(self, client: Client, spec: ToolSpec, limit_chars: int) -> None:
+    def __init__(self, client: Client, name: str, spec: ToolSpec, limit_chars: int) -> None:
         self._client = client
+        self._name = name
         self._spec = spec
         self._limit_chars = limit_chars
 
@@ -28,7 +29,7 @@ class McpTool:
 
     async def run(self, arguments: Mapping[str, Any]) -> Answer:
         """Call it; a refusal of the server is a failed call, and its machine fields are facts."""
-        result = await self._client.call_tool(self._spec.name, dict(arguments))
+        result = await self._client.call_tool(self._name, dict(arguments))
         text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
         return Answer(
             text=clip(text, self._limit_chars, way_on="ask for less"),
@@ -38,14 +39,21 @@ class McpTool:
 
 
 async def mcp_tools(
-    client: Client, *, limit_chars: int = ANSWER_CHARS, leave_out: Collection[str] = ()
+    client: Client,
+    *,
+    limit_chars: int = ANSWER_CHARS,
+    leave_out: Collection[str] = (),
+    named: str = "{}",
 ) -> tuple[McpTool, ...]:
-    """All tools of a server, in its order."""
+    """All tools of a server, in its order; ``named`` says what the model calls each."""
     listed = await client.list_tools()
     return tuple(
         McpTool(
             client,
-            ToolSpec(name=tool.name, description=tool.description or "", schema=tool.input_schema),
+            tool.name,
+            ToolSpec(
+                name=named.format(tool.name), description=tool.description or "", schema=tool.input_schema
+            ),
             limit_chars,
         )
         for tool in listed.tools
