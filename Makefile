@@ -12,7 +12,7 @@ demo: setup
 	$(BIN)/pdb-agent demo
 
 test: setup
-	$(BIN)/python -m pytest -m "not network and not vllm"
+	$(BIN)/python -m pytest -n 2 -m "not network and not vllm"
 
 check: setup
 	$(BIN)/ruff format --check && $(BIN)/ruff check && $(BIN)/lint-imports --no-cache

@@ -8,5 +8,8 @@ for variable in (
     "PYTHONWARNINGS",
     "PYTHONPATH",
     "VIRTUAL_ENV",
+    "PYTEST_XDIST_WORKER",  # the tests may run in workers, what they debug does not
+    "PYTEST_XDIST_WORKER_COUNT",
+    "PYTEST_XDIST_TESTRUNUID",
 ):
     os.environ.pop(variable, None)

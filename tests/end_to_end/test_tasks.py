@@ -22,7 +22,7 @@ def test_a_task_has_been_validated_in_full_as_it_stands(task: Task):
     stamp = read_stamp(task)
     assert stamp is not None, f"run: pdb-agent tasks validate {task.id}"
     assert stamp.is_valid_for(task), f"it changed: run pdb-agent tasks validate {task.id}"
-    assert set(stamp.pythons) == {"3.10", "3.11", "3.12", "3.13"}
+    assert {python.rpartition(".")[0] for python in stamp.pythons} == {"3.10", "3.11", "3.12", "3.13"}
     assert stamp.repeats == 10
 
 

@@ -218,6 +218,8 @@ async def test_an_ended_program_stays_readable_until_it_is_stopped(connect: Conn
             "state": "exited",
             "exit_code": 0,
             "signal": None,
+            "breakpoints": [],
+            "verdicts": [],
         }
         assert "exited with code 0" in await debugging.done("where_am_i")
         assert "begin\nend 15" in await debugging.done("read_output", cursor=0)

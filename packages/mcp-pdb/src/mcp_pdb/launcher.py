@@ -22,7 +22,8 @@ import anyio.abc
 
 from mcp_pdb.errors import EngineError, PathError, TargetError
 from mcp_pdb.leash import REAPER_SCRIPT as REAPER_SCRIPT
-from mcp_pdb.leash import LeasedProcess, Plumbing, Reaper, ReaperLine
+from mcp_pdb.leash import LeasedProcess as LeasedProcess
+from mcp_pdb.leash import Plumbing, Reaper, ReaperLine
 from mcp_pdb.output import OutputStream as OutputStream
 
 CHANNEL_TOKEN = "{channel}"

@@ -45,7 +45,7 @@ def start_bubblewrap(spec: SandboxSpec) -> HeldSandbox:
     agent = agent_command(spec, workspace)
     filter_descriptor = _in_memory("seccomp", seccomp.program(families=FAMILIES))
     passwd_descriptor = _in_memory("passwd", PASSWD)
-    environment = environment_inside(interpreter) | spec.environment
+    environment = environment_inside(interpreter) | dict(spec.environment)
     bound: list[str] = []
     for one in bindings:
         bound += ["--ro-bind", str(one.source), str(one.inside)]

@@ -101,7 +101,7 @@ def enter(door: str, workspace: str, code: bytes, limits: "list[str]") -> None:
     if libc.prctl(PR_SET_SECCOMP, 2, header, 0, 0) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - few imports
-    import inside
+    inside = __import__("inside")
 
     inside.main(control, files, workspace, limits)
 

@@ -104,7 +104,7 @@ def start_landlock(spec: SandboxSpec, *, abi_limit: int = 1000) -> HeldSandbox:
         python=str(spec.python),
         environment=environment_inside(interpreter)
         | {"HOME": str(temporary), "TMPDIR": str(temporary)}
-        | spec.environment,
+        | dict(spec.environment),
         limits=spec.limits,
         keeps_copy=False,
     )

@@ -62,7 +62,7 @@ def abi_version() -> int:
 def main(settings: "dict[str, Any]") -> None:
     """Start the agent inside, and hold it."""
     sys.path.insert(0, settings["code"])
-    import inside
+    inside = __import__("inside")
     import reaper  # pyright: ignore[reportMissingImports] - mcp_pdb's, in the same folder
 
     host = os.getppid()

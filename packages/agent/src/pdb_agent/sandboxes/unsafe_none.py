@@ -54,7 +54,7 @@ def start_unsafe_none(spec: SandboxSpec) -> HeldSandbox:
         python=str(spec.python),
         environment=environment_inside(interpreter)
         | {"HOME": str(temporary), "TMPDIR": str(temporary)}
-        | spec.environment,
+        | dict(spec.environment),
         limits=spec.limits,
         keeps_copy=False,
     )

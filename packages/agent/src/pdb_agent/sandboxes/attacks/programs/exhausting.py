@@ -132,15 +132,17 @@ def _send_unread(settings: Settings, pairs: Pairs) -> None:
     share = settings["attempt_mb"] * MEBIBYTE // SENDERS
     for _ in range(SENDERS):
         if os.fork() == 0:
-            _fill_sockets(writer, share, pairs)
+            held = _fill_sockets(writer, share, pairs)
             time.sleep(LONG_SECONDS)
+            held.clear()
             os._exit(0)
     bytes_held = sum(int.from_bytes(os.read(reader, 8), "big") for _ in range(SENDERS))
     time.sleep(HOLD_SECONDS)  # what is taken for an instant only harms nobody
     report(mb=bytes_held // MEBIBYTE, stopped_by="the end of its descriptors")
 
 
-def _fill_sockets(told: int, share_bytes: int, pairs: Pairs) -> None:
+def _fill_sockets(told: int, share_bytes: int, pairs: Pairs) -> list[socket.socket]:
+    """Sockets that hold as many unread bytes; closed once nobody keeps them."""
     held: list[socket.socket] = []
     sent = 0
     block = b"x" * 65536
@@ -157,6 +159,7 @@ def _fill_sockets(told: int, share_bytes: int, pairs: Pairs) -> None:
     except OSError:
         pass  # it has as many descriptors as it may
     os.write(told, sent.to_bytes(8, "big"))
+    return held
 
 
 def _take_memory(attempt_mb: int) -> None:
