@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -275,3 +278,29 @@ def descendants_of(root: int) -> list[int]:
 
 def is_sleep(pid: int) -> bool:
     return (Path("/proc") / str(pid) / "comm").read_text() == "sleep\n"
+
+
+KILLED_AT_ONCE = """
+import anyio, os, signal, sys
+from pathlib import Path
+from pdb_agent.sandbox import Backend, SandboxSpec
+from pdb_agent.sandboxes.opening import open_sandbox
+
+async def main():
+    async with open_sandbox(SandboxSpec(python=Path(sys.argv[1])), Backend.BUBBLEWRAP) as sandbox:
+        print(sandbox.workspace, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.slow
+def test_a_host_that_is_killed_while_the_reaper_still_starts_leaves_nothing() -> None:
+    for _ in range(6):
+        command = [sys.executable, "-c", KILLED_AT_ONCE, str(PYTHON)]
+        workspace = subprocess.run(command, capture_output=True, check=False, text=True).stdout.strip()
+        assert workspace
+        deadline = time.monotonic() + 5
+        while living(workspace):
+            assert time.monotonic() < deadline

@@ -29,6 +29,7 @@ from pdb_agent.sandboxes.workspace_files import WorkspaceFiles
 
 START_SECONDS = 20.0
 END_SECONDS = 5.0
+RETRY_SECONDS = 0.02
 VANISH_SECONDS = 1.0
 WATCH_SECONDS = 0.1
 TEMPORARY = Path("/tmp")
@@ -232,11 +233,14 @@ class HeldSandbox:
         if process.poll() is None:
             if self._started.agent_depth == 0:
                 await kill_all_below(process.pid, END_SECONDS)
-            for child, depth in list(descendants(process.pid)):
-                if depth == 1:
-                    kill(child)
-            if self._started.agent_depth == 0 or not await wait_for_end(process.pid, END_SECONDS):
-                process.kill()
+            give_up = time.monotonic() + END_SECONDS
+            while self._started.agent_depth and time.monotonic() < give_up:
+                for child, depth in list(descendants(process.pid)):  # it may only be about to fork
+                    if depth == 1:
+                        kill(child)
+                if await wait_for_end(process.pid, RETRY_SECONDS):
+                    break
+            process.kill()
             await wait_for_end(process.pid, END_SECONDS)
         process.wait()
 

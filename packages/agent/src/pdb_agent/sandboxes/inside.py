@@ -52,25 +52,24 @@ def main(control: int, files: int, workspace_path: str, limits: "list[str]") -> 
     os.chdir("/")
     _answer(files, ["ok"], b"")
     _serve_one(files, workspace)  # the workspace as it is at the start: nothing else runs yet
-    reaper = _start_reaper(control, files, limits)
-    import signal
-
-    signal.signal(signal.SIGCHLD, lambda number, frame: _end(reaper))
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    _start_reaper(control, files, limits)
     try:
         while True:
             _serve_one(files, workspace)
     except (ConnectionError, EOFError):
         pass
     while True:  # the host has gone: the reaper sees it too, and its end is ours
-        signal.pause()
+        try:
+            os.wait()
+        except ChildProcessError:
+            os._exit(0)
 
 
-def _start_reaper(control: int, files: int, limits: "list[str]") -> "ModuleType":
+def _start_reaper(control: int, files: int, limits: "list[str]") -> None:
     """Become a process that code inside cannot look into, and fork the reaper."""
     import ctypes
     import resource
+    import signal
 
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # or code inside could read and write this process
@@ -83,6 +82,10 @@ def _start_reaper(control: int, files: int, limits: "list[str]") -> "ModuleType"
         resource.setrlimit(kind, (bound, bound))
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     reaper = __import__("reaper")
+    # Before the fork: a host that lets go at once has a reaper that ends at once.
+    signal.signal(signal.SIGCHLD, lambda number, frame: _end(reaper))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     if os.fork() == 0:
         os.close(files)
         try:
@@ -90,7 +93,6 @@ def _start_reaper(control: int, files: int, limits: "list[str]") -> "ModuleType"
         finally:
             os._exit(0)
     os.close(control)
-    return reaper
 
 
 def _end(reaper: "ModuleType") -> "NoReturn":
