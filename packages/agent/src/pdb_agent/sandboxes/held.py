@@ -233,16 +233,26 @@ class HeldSandbox:
         if process.poll() is None:
             if self._started.agent_depth == 0:
                 await kill_all_below(process.pid, END_SECONDS)
-            give_up = time.monotonic() + END_SECONDS
-            while self._started.agent_depth and time.monotonic() < give_up:
-                for child, depth in list(descendants(process.pid)):  # it may only be about to fork
-                    if depth == 1:
-                        kill(child)
-                if await wait_for_end(process.pid, RETRY_SECONDS):
-                    break
-            process.kill()
+            else:
+                await self._kill_first_child()
+            if self._started.agent_depth == 0 or not await wait_for_end(process.pid, END_SECONDS):
+                process.kill()
             await wait_for_end(process.pid, END_SECONDS)
         process.wait()
+
+    async def _kill_first_child(self) -> None:
+        """Kill what the backend's process has below it, which it may only be about to fork.
+
+        Once: what it starts after that, to clean up, is left alone.
+        """
+        process = self._started.process
+        give_up = time.monotonic() + END_SECONDS
+        while time.monotonic() < give_up:
+            children = [child for child, depth in descendants(process.pid) if depth == 1]
+            for child in children:
+                kill(child)
+            if children or await wait_for_end(process.pid, RETRY_SECONDS):
+                return
 
     def _complaint(self) -> str:
         self._started.complaints.seek(0)
