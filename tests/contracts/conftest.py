@@ -139,16 +139,23 @@ def launch(tmp_path: Path, engine_and_version: tuple[EngineName, str]):
             root=str(tmp_path),
             on_failure=on_failure,  # type: ignore[arg-type]
         )
+        skipped: pytest.skip.Exception | None = None
         with anyio.fail_after(WAIT_SECONDS):
             async with PlainLauncher() as launcher, anyio.create_task_group() as group:
                 backend = create_backend(engine, group)
                 try:
                     await backend.launch(plan, launcher)
                     yield Program(backend, tmp_path, engine, version)
+                except pytest.skip.Exception as outcome:
+                    skipped = outcome
                 finally:
                     with anyio.CancelScope(shield=True):
                         await backend.terminate()
                     group.cancel_scope.cancel()
+        if skipped is not None:
+            # Out of the task group: a group of outcomes would end the test runner's own task, whose
+            # traceback is then printed by the garbage collector, in the middle of anything.
+            raise skipped
 
     return launched
 

@@ -1,7 +1,9 @@
 """Where breakpoints go: lines, pieces of lines, functions."""
 
 import argparse
+import ast
 import contextlib
+import gc
 import json
 import linecache
 import subprocess
@@ -195,6 +197,29 @@ def test_every_line_of_a_real_module_is_bound_to_code_once_and_for_all(module):
             ("def ", "async def ", "@")
         ):  # the statement that makes an inner function
             assert (again["line"], again["moved"]) == (place["line"], None)
+
+
+class _ParsesWhenItGoes:
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        with contextlib.suppress(SystemError):
+            ast.parse("x = (1 + 2) * 3")
+
+
+def test_a_finalizer_of_the_program_that_parses_too_does_not_keep_a_file_from_being_read(tmp_path):
+    before = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        for number in range(100):
+            path = tmp_path / f"module_{number}.py"
+            path.write_text("\n".join(f"value_{each} = ({each} + 1) * {each}" for each in range(40)))
+            for _ in range(3):
+                _ParsesWhenItGoes()
+            assert len(source_map.load(str(path)).lines) == 40
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_the_last_lines_of_a_file_are_answered_with_its_last_executable_line(project):

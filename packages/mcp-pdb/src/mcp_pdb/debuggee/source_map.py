@@ -280,13 +280,22 @@ def _compiled(path, source):
     lines = _decoded(path, source)
     shown = os.path.basename(path)
     try:
-        tree = compile(source, path, "exec", ast.PyCF_ONLY_AST, True)
+        tree = _parsed(path, source)
         return lines, tree, compile(source, path, "exec", 0, True)
     except SyntaxError as error:
         text = "%s has a syntax error on line %s (%s); fix it before setting breakpoints there."
         raise SourceError(text % (shown, error.lineno, error.msg)) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise SourceError("%s cannot be compiled: %s." % (shown, error)) from None
+
+
+def _parsed(path, source):
+    try:
+        return compile(source, path, "exec", ast.PyCF_ONLY_AST, True)
+    except SystemError:
+        # CPython 3.11 counts depth per interpreter: a finalizer of the program that parses too, run by a
+        # collection in the middle of ours, upsets the count ("recursion depth mismatch"). It has run now.
+        return compile(source, path, "exec", ast.PyCF_ONLY_AST, True)
 
 
 def _is_text(node):
