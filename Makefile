@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml packages/mcp-pdb/pyproject.toml packages/agent/pyproject.toml tools/setup
+.venv/.ready: pyproject.toml packages/mcp-pdb/pyproject.toml packages/agent/pyproject.toml packages/trainer/pyproject.toml tools/setup
 	tools/setup
 
 demo: setup
