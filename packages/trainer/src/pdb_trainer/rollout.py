@@ -1,6 +1,7 @@
 """Token-exact records of episodes: what the sampler saw and drew, never tokenised again."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,6 +10,11 @@ from numpy.typing import NDArray
 
 IdArray = NDArray[np.uint32]
 LogprobArray = NDArray[np.float32]
+
+
+def hash_of_ids(token_ids: IdArray | Sequence[int]) -> str:
+    """SHA-256 of ids as little-endian uint32, hexadecimal: what ``Turn.prompt_hash`` holds."""
+    return hashlib.sha256(np.asarray(token_ids, dtype="<u4").tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
