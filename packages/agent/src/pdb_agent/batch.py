@@ -13,8 +13,8 @@ from pdb_agent.episode import Ended, EpisodeLog, ExitReason
 from pdb_agent.errors import AgentError
 from pdb_agent.grading.verdict import Tier
 from pdb_agent.loop import EpisodeSettings, run_episode
-from pdb_agent.messages import Reply
-from pdb_agent.policy import Policy
+from pdb_agent.messages import Message, Reply, ToolSpec
+from pdb_agent.policy import Policy, PolicyRequestError, Sampling
 from pdb_agent.run_folder import RunFolder, Slot
 from pdb_agent.task import Task
 from pdb_agent.tools.mcp_servers import read_mcp_servers
@@ -76,7 +76,8 @@ async def run_batch(
 ) -> int:
     """Run what is missing; how many episodes are still without a valid end afterwards.
 
-    Raises BatchError when episodes cannot be written down, and what policies raise at their opening.
+    Raises BatchError when episodes cannot be written down or their provider will not have them, and what
+    policies raise at their opening.
     """
     slots = plan.slots()
     waiting = [slot for slot in slots if _prepare(folder, slot) is not None]
@@ -132,7 +133,7 @@ class _Batch:
     async def _attempt(self, slot: Slot) -> Ended | None:
         task = self._tasks[slot.task]
         arm = self._plan.config.arms[slot.arm]
-        policy = self._policy_for(arm.policy or self._plan.config.policy, task)
+        policy = _FirstRequest(self._policy_for(arm.policy or self._plan.config.policy, task))
         path = _prepare(self._folder, slot)
         if path is None:
             return None
@@ -145,11 +146,16 @@ class _Batch:
             raise _not_written(path, error) from error
         self._done += not ended.reason.is_infrastructure
         self._tell(Progress(slot=slot, ended=ended, done=self._done, total=self._total))
-        self._watch_provider(ended)
+        self._watch_provider(ended, policy.refusal)
         return ended
 
-    def _watch_provider(self, ended: Ended) -> None:
+    def _watch_provider(self, ended: Ended, refusal: PolicyRequestError | None) -> None:
         """Raise BatchError when the provider answers nobody any more: waiting is cheaper than failing."""
+        if refusal is not None:
+            raise BatchError(
+                f"{refusal} Every other episode would be refused too: see to that, then run the same command "
+                "again; what is done is kept."
+            )
         if ended.reason is not ExitReason.PROVIDER_FATAL:
             self._provider_failures = 0
             return
@@ -177,6 +183,38 @@ class _Batch:
             menu=self._plan.menus.get(slot.task),
             price=lambda reply: self._plan.price(policy.name, reply),
         )
+
+
+class _FirstRequest:
+    """A policy that remembers whether an episode's first request was refused (meets ``Policy``).
+
+    Whatever is the matter with that one, a key, a model's name or a setting, is so with every episode's.
+    With a later one it may be the conversation.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._is_first = True
+        self.refusal: PolicyRequestError | None = None
+
+    @property
+    def name(self) -> str:
+        return self._policy.name
+
+    async def respond(
+        self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], sampling: Sampling
+    ) -> Reply:
+        try:
+            reply = await self._policy.respond(system, messages, tools, sampling)
+        except PolicyRequestError as error:
+            if self._is_first:
+                self.refusal = error
+            raise
+        self._is_first = False
+        return reply
+
+    async def aclose(self) -> None:
+        await self._policy.aclose()
 
 
 def _prepare(folder: RunFolder, slot: Slot) -> Path | None:
