@@ -162,7 +162,7 @@ def _attempt(family: LabFamily, seed: int, draw: Draw) -> GymTask | None:
         family=family,
         seed=seed,
         shape=shape.name,
-        fingerprint=_fingerprint(right),
+        fingerprint=fingerprint_of(right),
         function=function,
         workspace=_workspace(function, defective, tests),
         hidden={f"test_more_{function}.py": tests.hidden_module.encode()},
@@ -208,8 +208,8 @@ def _changed_lines(before: str, after: str) -> tuple[str, str]:
     return changed
 
 
-def _fingerprint(source: str) -> str:
-    """The program's tree with its own names numbered, without docstrings."""
+def fingerprint_of(source: str) -> str:
+    """The program's tree with its own names numbered, without docstrings. Raises SyntaxError."""
     tree = ast.parse(source)
     numbers: dict[str, str] = {}
     for node in ast.walk(tree):
