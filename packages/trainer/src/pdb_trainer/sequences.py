@@ -231,7 +231,7 @@ class _Episode:
         numbers = int(np.isfinite(turn.logprobs).sum())
         if not len(turn.logprobs) == numbers == len(turn.sampled_ids):
             raise RolloutError(
-                f"{place} has {len(turn.sampled_ids)} tokens and {numbers} log-probabilities that are numbers: "
+                f"{place} has {len(turn.sampled_ids)} tokens and {numbers} finite log-probabilities: "
                 "leave the episode out."
             )
         if not len(prompt) or len(prompt) != turn.prompt_length or hash_of_ids(prompt) != turn.prompt_hash:
