@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
+from pdb_agent.episode import ExitReason
+from pdb_trainer.reward_facts import RewardFacts
 from pdb_trainer.rollout import Rollout, Turn, hash_of_ids
 from pdb_trainer.sequences import Row, chains
 
@@ -180,3 +182,28 @@ def some_rows() -> tuple[Row, ...]:
             conversation(first_prompt=12, sampled=[6], observed=[], episode="e2", seed=2),
         ]
     ).rows
+
+
+SCORED_EXITS = tuple(reason for reason in ExitReason if not reason.is_infrastructure)
+
+
+@st.composite
+def reward_facts(draw: st.DrawFn, *, solved: bool | None = None) -> RewardFacts:
+    """Any facts that an episode may have, and some that none has."""
+    few = st.integers(0, 12)
+    return RewardFacts(
+        solved=draw(st.booleans()) if solved is None else solved,
+        exit=draw(st.sampled_from(SCORED_EXITS)),
+        turns=draw(st.integers(1, 200)),
+        progress=draw(st.floats(0, 1)),
+        inspected_before_edit=draw(st.booleans()),
+        debugger_fits=draw(st.booleans()),
+        localised=draw(st.booleans()),
+        code_changed=draw(st.booleans()),
+        malformed_calls=draw(few),
+        repeated_calls=draw(few),
+        blind_steps=draw(few),
+        test_edits=draw(few),
+        idle_edits=draw(few),
+        unverified=draw(st.booleans()),
+    )

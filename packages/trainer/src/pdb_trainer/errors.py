@@ -37,6 +37,10 @@ class RolloutError(TrainerError):
     """Stored rollouts cannot be read, or do not fit each other."""
 
 
+class RewardError(TrainerError):
+    """An episode says nothing of the policy, so that it has no reward: it is run again."""
+
+
 class CheckpointError(TrainerError):
     """A checkpoint cannot be written or read; the one before is whole."""
 
