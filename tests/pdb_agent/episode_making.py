@@ -1,7 +1,7 @@
 """Episodes made of nothing, for tests of what is counted in them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pdb_agent.episode import (
@@ -17,6 +17,7 @@ from pdb_agent.episode import (
     GroupCount,
     Replied,
     Started,
+    Unlocked,
 )
 from pdb_agent.messages import AssistantMessage, Call, CallStatus, Reply, Stop, ToolResult, ToolSpec, Usage
 from pdb_agent.policy import Sampling
@@ -149,6 +150,18 @@ def episode(
             events.append(Answered(at=turn, turn=turn, arguments=one.arguments, result=result))
     last = end or ended(solved=solved, turns=len(turns))
     return Episode(started=started(**start), events=tuple(events), ended=last)
+
+
+def unlocking(turns: Sequence[Sequence[Act]], turn: int, **start: Any) -> Episode:
+    """An episode whose debugger appears by the first call of a turn."""
+    specs = [ToolSpec(name=name, description="", schema={}) for name in TOOLS]
+    first, later = tuple(specs[:5]), tuple(specs[5:])
+    made = episode(turns, tools=first, later_tools=later, toolset="unlock-after-k", arm="unlock", **start)
+    place = next(
+        index for index, event in enumerate(made.events) if isinstance(event, Answered) and event.turn == turn
+    )
+    unlocked = Unlocked(at=turn, turn=turn, tools=tuple(tool.name for tool in later))
+    return replace(made, events=(*made.events[:place], unlocked, *made.events[place:]))
 
 
 def debugging(

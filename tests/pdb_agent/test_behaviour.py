@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,18 @@ from pdb_agent.task import Task
 from pdb_agent.task_files import load_task
 from pdb_agent.toolsets import Toolset, ToolsetName
 
-from tests.pdb_agent.episode_making import TEST, Act, act, debugging, done, edit, ended, episode, shell
+from tests.pdb_agent.episode_making import (
+    TEST,
+    Act,
+    act,
+    debugging,
+    done,
+    edit,
+    ended,
+    episode,
+    shell,
+    unlocking,
+)
 from tests.pdb_agent.grading.cart import CART_TASK
 
 ROOT = Path(__file__).parents[2]
@@ -243,6 +255,22 @@ def test_malformed_failed_and_timed_out_calls_are_kept_apart() -> None:
         "bash": ToolCounts(calls=1, malformed=0, failed=0, timed_out=1),
         "step_over": ToolCounts(calls=3, malformed=2, failed=1, timed_out=0),
     }
+
+
+def test_the_debugger_is_there_from_the_start_or_from_the_turn_that_brought_it() -> None:
+    turns = [[edit()], [edit()], [done()]]
+    assert measure(episode(turns)).debugger_from_turn == 0
+    assert measure(unlocking(turns, turn=2)).debugger_from_turn == 2
+    never = tuple(ToolSpec(name=name, description="", schema={}) for name in ("bash", "done"))
+    assert measure(episode(turns, tools=never)).debugger_from_turn is None
+
+
+def test_calls_of_a_tool_that_appeared_are_judged_by_its_schema() -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    made = unlocking([[edit()], [act("add_breakpoint", status=CallStatus.FAILED, att="x")], [done()]], turn=1)
+    tool = ToolSpec(name="add_breakpoint", description="", schema=schema)
+    made = replace(made, started=replace(made.started, later_tools=(tool,)))
+    assert measure(made).tools["add_breakpoint"] == ToolCounts(calls=1, malformed=1, failed=0, timed_out=0)
 
 
 def start(*, facts: Mapping[str, object] | None = None, target: str = TEST, **arguments: Any) -> Act:

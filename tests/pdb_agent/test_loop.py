@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +18,8 @@ from pdb_agent.episode import (
     Replied,
     Said,
     Started,
+    Unlocked,
+    assemble,
     read_episode,
 )
 from pdb_agent.limits import EpisodeLimits
@@ -42,6 +45,20 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 def task() -> Task:
     return load_task(TASKS / "pagination_window")
+
+
+class Listening(ScriptedPolicy):
+    """Keeps what tools it is offered in each turn."""
+
+    def __init__(self, turns: Sequence[Any]) -> None:
+        super().__init__(turns)
+        self.offered: list[tuple[ToolSpec, ...]] = []
+
+    async def respond(
+        self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], sampling: Sampling
+    ) -> Reply:
+        self.offered.append(tuple(tools))
+        return await super().respond(system, messages, tools, sampling)
 
 
 async def play(task: Task, turns: Sequence[object], **settings: object) -> tuple[Ended, EpisodeLog]:
@@ -273,9 +290,21 @@ async def test_the_debugger_appears_after_as_many_edits_as_are_asked_for(task: T
     edit = [scripted_call("bash", command=f"echo '# note' >> {source}")]
     start = [scripted_call("start_debugger", target=task.target)]
     toolset = Toolset(name=ToolsetName.UNLOCK_AFTER_EDITS, unlock_after_edits=2)
-    _, log = await play(task, [start, edit, start, edit, start, DONE], toolset=toolset)
+    policy = Listening([start, edit, start, edit, start, DONE])
+    log = EpisodeLog(None)
+    await run_episode(task, policy, EpisodeSettings(toolset=toolset), log)
     starts = [answer.result.status for answer in answers(log) if answer.result.name == "start_debugger"]
     assert starts == [CallStatus.MALFORMED, CallStatus.MALFORMED, CallStatus.OK]
+    started = log.events[0]
+    assert isinstance(started, Started)
+    assert "start_debugger" not in {tool.name for tool in started.tools}
+    appeared = [event for event in log.events if isinstance(event, Unlocked)]
+    assert [event.turn for event in appeared] == [4]  # that of the second edit
+    assert set(appeared[0].tools) == {tool.name for tool in started.later_tools}
+    assert "start_debugger" in appeared[0].tools
+    everything = (*started.tools, *started.later_tools)
+    assert policy.offered == [started.tools] * 4 + [everything] * 2
+    assert assemble(log.events, "log").tools == everything
 
 
 async def test_what_replies_cost_adds_up_and_ends_an_episode_over_its_budget(task: Task):

@@ -7,12 +7,22 @@ import pytest
 from pdb_agent.comparison import compare
 from pdb_agent.debugger_sessions import Outcome
 from pdb_agent.episode import ExitReason, FailureClass
-from pdb_agent.messages import CallStatus
+from pdb_agent.messages import CallStatus, ToolSpec
 from pdb_agent.metrics import ArmMetrics, arm_metrics
 from pdb_agent.shares import Share
 from pdb_agent.summary import EpisodeSummary, summarise
 
-from tests.pdb_agent.episode_making import Act, act, debugging, done, edit, ended, episode, shell
+from tests.pdb_agent.episode_making import (
+    Act,
+    act,
+    debugging,
+    done,
+    edit,
+    ended,
+    episode,
+    shell,
+    unlocking,
+)
 
 
 def opening(turn: int = 1) -> list[list[Act]]:
@@ -221,6 +231,24 @@ def test_debugger_numbers_are_of_openers_and_sessions() -> None:
     assert found.inspection_to_edit == Share(count=1, total=2)
     assert found.inspections_per_opener == 1.0
     assert found.share_of_calls == Share(count=7, total=13)
+
+
+def test_an_arm_whose_debugger_appears_later_says_when_and_how_often() -> None:
+    turns = [[edit()], [edit()], [edit()], [done()]]
+    early, late = (summarise(unlocking(turns, turn=turn)) for turn in (1, 3))
+    tools = tuple(ToolSpec(name=name, description="", schema={}) for name in ("bash", "done"))
+    never = summary(turns=turns, toolset="unlock-after-k", tools=tools)
+
+    found = metrics([early, late, never]).debugger
+
+    assert found is not None
+    assert found.appeared == Share(count=2, total=3)
+    assert found.appeared_turn is not None
+    assert found.appeared_turn.median == 2
+    assert early.conditions.tools_hash == late.conditions.tools_hash
+    always = metrics([summary()]).debugger
+    assert always is not None
+    assert (always.appeared, always.appeared_turn) == (Share(count=1, total=1), None)
 
 
 def test_an_arm_without_a_debugger_has_no_debugger_numbers() -> None:

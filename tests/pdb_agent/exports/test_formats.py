@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from pdb_agent.episode import Answered, Episode, Replied, Said
+from pdb_agent.episode import Answered, Episode, Replied, Said, Unlocked
 from pdb_agent.exports import atif, openai_chat, sft
 from pdb_agent.exports.conversation import ExportError
 from pdb_agent.messages import Call, CallStatus, Stop, TokenIds
 
-from tests.pdb_agent.episode_making import act, done, edit, ended, episode
+from tests.pdb_agent.episode_making import TOOLS, act, done, edit, ended, episode, unlocking
 from tests.pdb_agent.viewer.scenes import debugged
 
 
@@ -105,6 +105,19 @@ def test_chat_lines_hold_what_fine_tuning_takes_and_no_more():
             "parameters": declared.schema,
         },
     }
+
+
+@pytest.mark.parametrize("export", [openai_chat.export, sft.export])
+@pytest.mark.parametrize(("has_unlocked", "names"), [(True, TOOLS), (False, TOOLS[:5])])
+def test_tools_that_appeared_in_the_course_are_declared_too(
+    export: Any, has_unlocked: bool, names: tuple[str, ...]
+):
+    made = unlocking([[edit()], [act("start_debugger")], [done()]], turn=1)
+    if not has_unlocked:
+        made = replace(made, events=tuple(one for one in made.events if not isinstance(one, Unlocked)))
+    assert tuple(tool["function"]["name"] for tool in export(made)["tools"]) == names
+    declared = atif.export(made)["agent"]["tool_definitions"]
+    assert tuple(tool["function"]["name"] for tool in declared) == names
 
 
 def test_a_call_that_does_not_parse_is_context_and_not_learnt():

@@ -5,7 +5,17 @@ from pdb_agent.messages import CallStatus, Stop
 from pdb_agent.viewer.records import EpisodeView, Focus, Look, Moment, Place, Value
 from pdb_agent.viewer.timeline import view_of
 
-from tests.pdb_agent.episode_making import Act, act, debugging, done, edit, ended, episode, shell
+from tests.pdb_agent.episode_making import (
+    Act,
+    act,
+    debugging,
+    done,
+    edit,
+    ended,
+    episode,
+    shell,
+    unlocking,
+)
 from tests.pdb_agent.viewer.scenes import BREAKPOINT, CART, FILES, REPAIRED, TEST, debugged, stop
 
 
@@ -162,6 +172,15 @@ def test_words_without_a_call_are_a_moment_and_a_nudge_stands_before_the_reply_i
     assert view.turns[2].said == ("You made no tool call.",)
     assert view.turns[2].notes == ("asked again after 2 s: 529 overloaded",)
     assert view.moments[2].label == "Turn 2: words, no call"
+
+
+def test_tools_that_appeared_are_noted_at_the_reply_that_can_call_them():
+    view = view_of(unlocking([[edit()], [act("start_debugger")], [done()]], turn=1))
+    assert [turn.notes for turn in view.turns[1:4]] == [
+        (),
+        ("new tools: start_debugger, add_breakpoint",),
+        (),
+    ]
 
 
 def test_a_reply_that_pauses_is_no_turn_of_its_own():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pdb_agent.call_faults import is_refused_for_its_arguments
 from pdb_agent.debugger_use import STRICT_TURNS, DebuggerUse, debugger_use
-from pdb_agent.episode import Edited, Episode, ExitReason, Replied, Said
+from pdb_agent.episode import Edited, Episode, ExitReason, Replied, Said, Unlocked
 from pdb_agent.episode_steps import (
     DEBUGGER_TOOLS,
     EDITORS,
@@ -89,6 +89,8 @@ class Behaviour:
     """One episode, measured."""
 
     turns: int
+    debugger_from_turn: int | None
+    """In which turn the debugger appeared, 0 from the start; None where there was none at any time."""
     debugger: DebuggerUse
     discipline: Discipline
     inspection_led_to_edit: bool
@@ -119,6 +121,7 @@ def measure(episode: Episode, gold: Gold | None = None) -> Behaviour:
     first_edit = next((step for step in steps if step.effective_edits), None)
     return Behaviour(
         turns=turns,
+        debugger_from_turn=_debugger_from_turn(episode),
         debugger=use,
         discipline=_discipline(episode, steps, use),
         inspection_led_to_edit=any(_leads(use, step) for step in steps),
@@ -132,6 +135,14 @@ def measure(episode: Episode, gold: Gold | None = None) -> Behaviour:
         parser_fallbacks=sum(one.reply.parser_fallback for one in replies),
         nudges=nudges,
     )
+
+
+def _debugger_from_turn(episode: Episode) -> int | None:
+    appeared = [(0, tool.name) for tool in episode.started.tools]
+    appeared += [
+        (event.turn, name) for event in episode.events if isinstance(event, Unlocked) for name in event.tools
+    ]
+    return min((turn for turn, name in appeared if name in DEBUGGER_TOOLS), default=None)
 
 
 def _leads(use: DebuggerUse, step: Step) -> bool:
@@ -248,7 +259,7 @@ def _is_false_done(episode: Episode) -> bool:
     ended = episode.ended
     if ended is None or ended.graded is None:
         return False
-    has_done = any(tool.name == "done" for tool in episode.started.tools)
+    has_done = any(tool.name == "done" for tool in episode.tools)
     last_word = ExitReason.DONE if has_done else ExitReason.NO_CALL_END
     visible = [group for group in ended.graded.groups if group.name in ("fail_to_pass", "pass_to_pass")]
     return ended.reason is last_word and any(group.passed < group.total for group in visible)
@@ -289,7 +300,8 @@ def _localisation(
 
 
 def _tools(steps: Sequence[Step], episode: Episode) -> dict[str, ToolCounts]:
-    schemas = {tool.name: tool.schema for tool in episode.started.tools}
+    started = episode.started
+    schemas = {tool.name: tool.schema for tool in (*started.tools, *started.later_tools)}
     endings: dict[str, Counter[CallStatus]] = {}
     for step in steps:
         is_known = step.name in schemas or step.name in DEBUGGER_TOOLS

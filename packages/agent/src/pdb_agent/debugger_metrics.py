@@ -12,6 +12,10 @@ from pdb_agent.summary import EpisodeSummary
 class DebuggerMetrics:
     """How the debugger was used; per opener means: in episodes in which it was opened."""
 
+    appeared: Share
+    """Episodes in which there was a debugger at some time."""
+    appeared_turn: Spread | None
+    """Of those in which it was not there from the start."""
     opened: Share
     opened_by_preference: Mapping[str, Share]
     appropriate_use: float | None
@@ -59,7 +63,10 @@ def debugger_metrics(scored: Sequence[EpisodeSummary]) -> DebuggerMetrics:
         )
         for value in sorted({one.preference for one in scored})
     }
+    since = [turn for one in scored if (turn := one.behaviour.debugger_from_turn) is not None]
     return DebuggerMetrics(
+        appeared=Share(count=len(since), total=len(scored)),
+        appeared_turn=spread([turn for turn in since if turn > 0]),
         opened=Share(count=count, total=len(scored)),
         opened_by_preference=by_preference,
         appropriate_use=_appropriate(by_preference),

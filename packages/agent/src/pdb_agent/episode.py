@@ -82,11 +82,14 @@ class Started:
     limits: Mapping[str, float | None]
     system: str
     tools: tuple[ToolSpec, ...]
+    """Those that there are from the start."""
     backend: str
     began: str
     """UTC, ISO 8601."""
     files: Mapping[str, str]
     """The workspace as the model finds it."""
+    later_tools: tuple[ToolSpec, ...] = ()
+    """Those that may appear in the course of the episode: ``Unlocked`` says when they did."""
     event: Literal["started"] = "started"
     format: Literal[1] = 1
 
@@ -138,6 +141,17 @@ class Edited:
     diff: str
     """Unified."""
     event: Literal["edited"] = "edited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlocked:
+    """Tools appeared, by the call that is answered next."""
+
+    at: float
+    turn: int
+    tools: tuple[str, ...]
+    """Their names; what they are is in ``Started``."""
+    event: Literal["unlocked"] = "unlocked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +218,7 @@ class Ended:
     event: Literal["ended"] = "ended"
 
 
-Event = Started | Said | Replied | Answered | Edited | Retried | Ended
+Event = Started | Said | Replied | Answered | Edited | Unlocked | Retried | Ended
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
 
 
@@ -216,6 +230,13 @@ class Episode:
     events: tuple[Event, ...]
     """All but the first and the last."""
     ended: Ended | None
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """Every tool that the model had at some time."""
+        appeared = {name for event in self.events if isinstance(event, Unlocked) for name in event.tools}
+        later = (tool for tool in self.started.later_tools if tool.name in appeared)
+        return (*self.started.tools, *later)
 
     @property
     def solved(self) -> bool:

@@ -5,7 +5,7 @@ then what it left is graded in another sandbox. Everything is written down as it
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,13 +23,24 @@ from pdb_agent.episode import (
     Replied,
     Said,
     Started,
+    Unlocked,
 )
 from pdb_agent.errors import GradingError, SandboxError
 from pdb_agent.grading.submission import is_editable
 from pdb_agent.grading.verdict import Tier
 from pdb_agent.judging import Judge, Judgement, judge
 from pdb_agent.limits import EpisodeLimits, Exit, LimitKeeper, Nudge
-from pdb_agent.messages import CallStatus, Message, Reply, Stop, ToolMessage, ToolResult, UserMessage
+from pdb_agent.messages import (
+    Call,
+    CallStatus,
+    Message,
+    Reply,
+    Stop,
+    ToolMessage,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
 from pdb_agent.policy import (
     ContextOverflowError,
     Policy,
@@ -40,7 +51,7 @@ from pdb_agent.prompt import first_message, system_prompt
 from pdb_agent.sandbox import Backend, SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.task import Task
-from pdb_agent.toolbox import Toolbox, open_toolbox
+from pdb_agent.toolbox import CallOutcome, Toolbox, open_toolbox
 from pdb_agent.tools.mcp_servers import McpServer
 from pdb_agent.tools.menu import Menu
 from pdb_agent.tools.workspace import as_text
@@ -136,7 +147,7 @@ class _Episode:
         self._keeper = LimitKeeper(self._settings.limits, toolbox.debugger_tools)
         system = system_prompt(self._task, self._settings.toolset)
         self._start(system, toolbox)
-        self._keeper.said(system + "".join(f"{spec.description}{spec.schema}" for spec in toolbox.specs))
+        self._keeper.said(system + _as_sent(toolbox.specs))
         self._say(first_message(self._task), "task")
         while (end := self._keeper.before_turn(self._elapsed())) is None:
             reply = await self._ask(system, toolbox)
@@ -192,19 +203,8 @@ class _Episode:
                 self._tool_seconds += result.seconds
                 if outcome.ends:
                     end = Exit(reason=ExitReason.DONE)
-                for change in outcome.changes:
-                    edited = True
-                    self.edited |= change.is_editable
-                    self._log.append(
-                        Edited(
-                            at=self._elapsed(),
-                            turn=self._keeper.turns,
-                            call_id=call.id,
-                            path=change.path,
-                            is_editable=change.is_editable,
-                            diff=change.diff,
-                        )
-                    )
+                edited |= bool(outcome.changes)
+                self._note_changes(call, outcome)
             results.append(result)
             self._log.append(
                 Answered(at=self._elapsed(), turn=self._keeper.turns, arguments=call.arguments, result=result)
@@ -217,6 +217,25 @@ class _Episode:
             self._say(guard.text, guard.guard)
             return None
         return guard
+
+    def _note_changes(self, call: Call, outcome: CallOutcome) -> None:
+        """Write down what a call changed: files, and the tools that there are."""
+        at, turn = self._elapsed(), self._keeper.turns
+        for change in outcome.changes:
+            self.edited |= change.is_editable
+            self._log.append(
+                Edited(
+                    at=at,
+                    turn=turn,
+                    call_id=call.id,
+                    path=change.path,
+                    is_editable=change.is_editable,
+                    diff=change.diff,
+                )
+            )
+        if outcome.unlocked:
+            self._keeper.said(_as_sent(outcome.unlocked))
+            self._log.append(Unlocked(at=at, turn=turn, tools=tuple(tool.name for tool in outcome.unlocked)))
 
     def _without_call(self, reply: Reply) -> Exit | None:
         if reply.stop is Stop.MAX_TOKENS:
@@ -264,6 +283,7 @@ class _Episode:
     def _start(self, system: str, toolbox: Toolbox | None) -> None:
         self._has_started = True
         task, settings = self._task, self._settings
+        tools = toolbox.specs if toolbox else ()
         started = Started(
             task=task.id,
             task_hash=task.content_hash,
@@ -280,7 +300,8 @@ class _Episode:
             sampling=settings.sampling,
             limits=settings.limits.as_numbers(),
             system=system,
-            tools=toolbox.specs if toolbox else (),
+            tools=tools,
+            later_tools=tuple(tool for tool in toolbox.all_specs if tool not in tools) if toolbox else (),
             backend=toolbox.sandbox.backend if toolbox else "",
             began=datetime.now(UTC).isoformat(timespec="seconds"),
             files=as_text(task.workspace),
@@ -289,3 +310,8 @@ class _Episode:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
+
+
+def _as_sent(tools: Sequence[ToolSpec]) -> str:
+    """About what a request is longer by for its tools."""
+    return "".join(f"{tool.description}{tool.schema}" for tool in tools)

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 
 from pdb_agent.batch import Plan, Progress, run_batch
 from pdb_agent.config import ArmConfig, PolicyConfig, RunConfig
-from pdb_agent.episode import Answered, Edited, Ended, EpisodeLog, Event, Replied, Said
+from pdb_agent.episode import Answered, Edited, Ended, EpisodeLog, Event, Replied, Said, Unlocked
 from pdb_agent.loop import EpisodeSettings, run_episode
 from pdb_agent.manifest import describe_tasks, make_manifest, tools_hash
 from pdb_agent.messages import Reply
@@ -169,6 +169,8 @@ def in_words(event: Event) -> str:
             return f"> {event.result.name}({given[:_SHOWN_CHARS]})\n{shown}\n"
         case Edited():
             return event.diff
+        case Unlocked():
+            return f"── New tools: {', '.join(event.tools)}\n"
         case Ended():
             verdict = event.graded.reason if event.graded else event.detail
             solved = "solved" if event.graded and event.graded.solved else f"not solved ({event.failure})"

@@ -146,6 +146,7 @@ def _cost(policy: str, replies: list[Reply], price: Price | None) -> Decimal | N
 def _conditions(episode: Episode, replies: list[Reply]) -> Conditions:
     started, ended = episode.started, episode.ended
     system = started.system
+    tools = (*started.tools, *started.later_tools)
     for pattern in started.editable:
         system = system.replace(pattern, "*")
     return Conditions(
@@ -156,7 +157,7 @@ def _conditions(episode: Episode, replies: list[Reply]) -> Conditions:
         sent=tuple(sorted({_sent(reply.sent) for reply in replies})),
         limits=json.dumps(dict(started.limits), sort_keys=True),
         prompt_hash=digest(system),
-        tools_hash=digest(json.dumps([asdict(tool) for tool in started.tools], sort_keys=True, default=str)),
+        tools_hash=digest(json.dumps([asdict(tool) for tool in tools], sort_keys=True, default=str)),
         backend=started.backend,
         grading=ended.graded.tier if ended and ended.graded else "",
     )

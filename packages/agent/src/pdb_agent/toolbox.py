@@ -37,6 +37,8 @@ class CallOutcome:
 
     result: ToolResult
     changes: tuple[FileChange, ...]
+    unlocked: tuple[ToolSpec, ...]
+    """Tools that there are since this call."""
     ends: bool
 
 
@@ -91,9 +93,13 @@ class Toolbox:
                 status=CallStatus.TIMED_OUT,
             )
         changes = await self.workspace.changes()
+        before = self._present()
         self._edits += any(change.is_editable for change in changes)
         return CallOutcome(
-            result=result_of(call, answer, time.monotonic() - began), changes=changes, ends=answer.ends
+            result=result_of(call, answer, time.monotonic() - began),
+            changes=changes,
+            unlocked=tuple(tool.spec for name, tool in self._present().items() if name not in before),
+            ends=answer.ends,
         )
 
     async def _answer(self, call: Call) -> Answer:

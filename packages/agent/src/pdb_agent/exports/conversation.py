@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pdb_agent.episode import Answered, Edited, Ended, Episode, Replied, Retried, Said, Started
+from pdb_agent.episode import Answered, Edited, Ended, Episode, Replied, Retried, Said, Started, Unlocked
 from pdb_agent.errors import AgentError
 from pdb_agent.messages import Call, Reply, Stop, TokenIds, ToolResult, ToolSpec, Usage
 
@@ -56,7 +56,7 @@ def conversation_of(episode: Episode) -> tuple[Part, ...]:
                 builder.replied(event)
             case Answered():
                 builder.results.append(event.result)
-            case Started() | Edited() | Retried() | Ended():
+            case Started() | Edited() | Unlocked() | Retried() | Ended():
                 pass
     parts = builder.finish()
     if not any(isinstance(part, Acted) for part in parts):
@@ -74,8 +74,8 @@ def function_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def shown_tools(episode: Episode) -> list[dict[str, Any]]:
-    """The tools of the episode's start, as chat completions declare them."""
-    return [function_tool(tool) for tool in episode.started.tools]
+    """Every tool that the model had at some time, as chat completions declare them: once for the whole."""
+    return [function_tool(tool) for tool in episode.tools]
 
 
 def provenance(episode: Episode) -> dict[str, Any]:

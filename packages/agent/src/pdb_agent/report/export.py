@@ -80,6 +80,7 @@ def _row(arm: str, one: EpisodeSummary) -> dict[str, Any]:
 def _debugger(one: EpisodeSummary) -> dict[str, Any]:
     use, behaviour = one.behaviour.debugger, one.behaviour
     return {
+        "debugger_from_turn": behaviour.debugger_from_turn,
         "opened": use.opened,
         "first_open_turn": use.first_open_turn,
         "sessions": use.sessions,

@@ -92,6 +92,8 @@ def debugger_table(arms: Sequence[ArmMetrics]) -> Table | None:
         return None
     preferences = sorted({name for _, use in _uses(having) for name in use.opened_by_preference})
     rows: dict[str, Callable[[DebuggerMetrics], str]] = {
+        "there at some time": _appeared,
+        "appeared in turn": lambda use: wording.spread(use.appeared_turn),
         "opened": lambda use: wording.share(use.opened),
         **{f"opened where {name}": _opened_where(name) for name in preferences},
         "appropriate use": lambda use: wording.percent(use.appropriate_use),
@@ -209,6 +211,12 @@ def _defined(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 def _uses(arms: Sequence[ArmMetrics]) -> list[tuple[str, DebuggerMetrics]]:
     return [(arm.arm, arm.debugger) for arm in arms if arm.debugger is not None]
+
+
+def _appeared(use: DebuggerMetrics) -> str:
+    """Of arms whose debugger is not there from the start; of others it goes without saying."""
+    is_always_there = use.appeared_turn is None and use.appeared.count == use.appeared.total
+    return wording.NOTHING if is_always_there else wording.share(use.appeared)
 
 
 def _opened_where(preference: str) -> Callable[[DebuggerMetrics], str]:

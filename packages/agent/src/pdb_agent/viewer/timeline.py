@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pdb_agent.episode import Answered, Edited, Ended, Episode, Replied, Retried, Said, Started
+from pdb_agent.episode import Answered, Edited, Ended, Episode, Replied, Retried, Said, Started, Unlocked
 from pdb_agent.messages import AssistantMessage, Stop
 from pdb_agent.viewer.debugger_state import DebuggerFollower
 from pdb_agent.viewer.debugger_words import test_counts
@@ -40,6 +40,8 @@ def view_of(episode: Episode, *, name: str = "") -> EpisodeView:
                 builder.answered(event)
             case Edited():
                 builder.edited(event)
+            case Unlocked():
+                builder.unlocked(event)
             case Retried():
                 builder.retried(event)
             case Started() | Ended():
@@ -147,6 +149,10 @@ class _Builder:
     def edited(self, event: Edited) -> None:
         """A change, which the call that made it has yet to answer."""
         self._edits.append(event)
+
+    def unlocked(self, event: Unlocked) -> None:
+        """Tools that the next reply can call."""
+        self._pending_notes.append(f"new tools: {visible(', '.join(event.tools))}")
 
     def answered(self, event: Answered) -> None:
         """A call and all that came of it: one moment, or one per stop of a table of values."""
