@@ -22,6 +22,22 @@ class Tree(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ShapeConfig(Tree):
+    """A model's numbers as its config.json calls them, for a dry run where its folder is not at hand."""
+
+    hidden_size: int = Field(ge=1)
+    num_hidden_layers: int = Field(ge=1)
+    num_attention_heads: int = Field(ge=1)
+    num_key_value_heads: int = Field(ge=1)
+    head_dim: int | None = Field(default=None, ge=1)
+    intermediate_size: int = Field(ge=1)
+    """Of one expert, where there are experts."""
+    vocab_size: int = Field(ge=1)
+    num_experts: int = Field(default=1, ge=1)
+    num_experts_per_tok: int = Field(default=1, ge=1)
+    tie_word_embeddings: bool = False
+
+
 class ModelConfig(Tree):
     """The base model, which stays as it is."""
 
@@ -32,6 +48,8 @@ class ModelConfig(Tree):
     dtype: Literal["float32", "bfloat16"] = "bfloat16"
     """Of the base; *precision*: adapters are float32 in any case."""
     device: str = "cpu"
+    shape: ShapeConfig | None = None
+    """Only looked at where ``path`` is not there."""
 
 
 class AdapterConfig(Tree):
@@ -222,6 +240,9 @@ class RunConfig(Tree):
     steps: int = Field(default=100, ge=1)
     seed: int = Field(default=0, ge=0)
     checkpoint_every: int = Field(default=1, ge=1)
+    """The last two are kept, and the end of the run is one."""
+    ranks: int = Field(default=1, ge=1)
+    """Processes that learn, for the dry run's estimate; training itself takes one."""
     keep_rollouts: bool = True
     """Token-exact records of every episode, for replaying and looking."""
     keep_episodes: bool = False

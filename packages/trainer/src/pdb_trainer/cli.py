@@ -1,0 +1,53 @@
+"""The command ``pdb-trainer``: which commands there are; ``command_lines/`` has a module for each.
+
+Heavy modules are imported once the arguments are known, so that ``--help`` is quick.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from pdb_agent.errors import AgentError
+
+from pdb_trainer.command_lines import dry_run, export, grpo, models, sft
+from pdb_trainer.errors import TrainerError
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status: 0 when all is well, 1 when not, 2 for what was asked wrongly."""
+    arguments = _parser().parse_args(argv)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sandboxes are forked beside it
+    try:
+        return arguments.run(arguments)
+    except (TrainerError, AgentError) as error:
+        sys.stderr.write(f"pdb-trainer: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has left
+        sys.stderr.close()
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pdb-trainer",
+        description="Teaches language models to debug: SFT and GRPO on token-exact episodes.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name, module, words in (
+        ("sft", sft, "imitate a corpus; goes on where it was stopped"),
+        ("grpo", grpo, "learn from rewards of episodes in the sandbox; goes on where it was stopped"),
+        ("dry-run", dry_run, "say what a recipe would run and what it needs, and run nothing"),
+        ("export", export, "a run's adapter for PEFT or vLLM, or merged into its base"),
+        ("models", models, "make a tiny one"),
+    ):
+        module.add_arguments(commands.add_parser(name, help=words))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

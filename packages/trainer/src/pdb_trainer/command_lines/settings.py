@@ -1,0 +1,26 @@
+"""Options of commands that take a recipe."""
+
+import argparse
+from pathlib import Path
+
+INTERRUPTED = 130
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--config and --set."""
+    parser.add_argument("--config", type=Path, metavar="TOML", help="recipe; --set goes before it")
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="such as run.steps=20; may be given again",
+    )
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """What sft and grpo have in common."""
+    add_settings(parser)
+    parser.add_argument("--out", type=Path, help="folder of the run; one that was begun goes on")
+    parser.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
