@@ -156,9 +156,9 @@ class VllmSampler:
         wanted = len(request.prompt) + request.max_tokens
         if wanted > self._context_tokens:
             raise SamplerError(
-                f"A prompt of {len(request.prompt)} tokens and a reply of up to {request.max_tokens} are more "
-                f"than the server takes, which is {self._context_tokens}: ask for fewer, or start it with a larger "
-                "--max-model-len."
+                f"A prompt of {len(request.prompt)} tokens and a reply of up to {request.max_tokens} do not "
+                f"go into the {self._context_tokens} that the server takes: ask for fewer, or start it with "
+                "a larger --max-model-len."
             )
 
     def _choice(self, reply: _Generated, request: SampleRequest) -> _Choice:
