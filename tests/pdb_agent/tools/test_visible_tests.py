@@ -27,6 +27,16 @@ async def test_all_visible_tests_run_and_only_those():
     assert "outcomes" not in answer.text
 
 
+async def test_the_same_program_gives_the_same_answer_without_duration_and_place():
+    async with open_workspace() as workspace:
+        answers = [await VisibleTests(workspace).run_tool().run({}) for _ in range(2)]
+        none = await VisibleTests(workspace).run_tool().run({"tests": ["tests/test_visible.py::test_no"]})
+    assert answers[0].text == answers[1].text
+    assert answers[0].text.endswith("\n1 failed, 1 passed")
+    assert none.text.startswith("ERROR: not found: tests/test_visible.py::test_no\n")
+    assert none.text.endswith("\nno tests ran")
+
+
 async def test_named_tests_run_alone():
     async with open_workspace() as workspace:
         answer = await VisibleTests(workspace).run_tool().run({"tests": [OTHER]})

@@ -1,5 +1,7 @@
 """run_tests and done: the tests that a model can see, and the word that it has finished."""
 
+import re
+
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pdb_agent.messages import CallStatus
@@ -22,6 +24,8 @@ sys.exit(pytest.main(sys.argv[1:], plugins=[Plugin()]))
 """
 _MARK = "\x01outcomes\x01"
 _NOTE_CHARS = 100
+_TOTALS = re.compile(r"(?m)^((?:no tests ran|\d+ \w+)(?:, \d+ \w+)*) in \d+\.\d+s(?: \(\d+:\d\d:\d\d\))?$")
+"""Pytest's last line. Without its duration, and the workspace's place, equal programs give equal answers."""
 _OUTCOMES = TypeAdapter(dict[str, str])
 _OPTIONS = ("-q", "--no-header", "-p", "no:cacheprovider", "--color=no", "--tb=short")
 
@@ -64,7 +68,8 @@ class VisibleTests:
             command, timeout_seconds=limits.suite_seconds, output_bytes=FLOOD_BYTES
         )  # all of it, for the outcomes come last
         output, outcomes = split_outcomes(result.output)
-        output = clip(output.strip(), ANSWER_CHARS - _NOTE_CHARS, way_on="run fewer tests")
+        output = _TOTALS.sub(r"\1", output.strip()).replace(f"{sandbox.workspace}/", "")
+        output = clip(output, ANSWER_CHARS - _NOTE_CHARS, way_on="run fewer tests")
         facts = {
             "tests": arguments.tests,
             "passed": sorted(test for test, outcome in outcomes.items() if outcome == "passed"),
