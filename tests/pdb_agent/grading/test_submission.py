@@ -2,6 +2,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
+from pdb_agent.errors import TaskError
 from pdb_agent.grading.grader import grade
 from pdb_agent.grading.submission import (
     FILE_LIMIT_BYTES,
@@ -10,6 +11,7 @@ from pdb_agent.grading.submission import (
     is_editable,
     select,
 )
+from pdb_agent.grading.suite import suite_of
 from pdb_agent.grading.verdict import TamperKind
 from pdb_agent.sandbox import Sandbox, SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
@@ -41,6 +43,19 @@ def test_only_sources_that_the_globs_name_are_editable(
     path: str, globs: tuple[str, ...], expected: bool
 ) -> None:
     assert is_editable(path, replace(CART_TASK, editable=globs)) is expected
+
+
+def test_whatever_holds_a_test_that_the_task_names_is_not_editable() -> None:
+    task = replace(CART_TASK, editable=("**",), pass_to_pass=("shop/checks.py::check_sums",))
+    assert not is_editable("shop/checks.py", task)
+    assert is_editable("shop/checked.py", task)
+
+
+@pytest.mark.parametrize("path", ["conftest.py", "shop/conftest.py", "tests/conftest.py"])
+def test_fixtures_that_grading_would_not_run_are_refused(path: str) -> None:
+    task = replace(CART_TASK, workspace={**CART_TASK.workspace, path: b"X = 1\n"})
+    with pytest.raises(TaskError, match=f"{path} is not run by grading: move its fixtures"):
+        suite_of(task)
 
 
 @pytest.mark.parametrize(

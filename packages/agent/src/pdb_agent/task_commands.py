@@ -1,6 +1,5 @@
 """What the ``tasks`` commands do: each writes to a stream and returns an exit status."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from pdb_agent.errors import AgentError, TaskError
 from pdb_agent.sandbox import Backend
 from pdb_agent.scaffold import write_skeleton
 from pdb_agent.task import Task
-from pdb_agent.task_files import find_tasks_root, load_all, load_task, task_folders
+from pdb_agent.task_files import load_all, load_task, task_folders
 from pdb_agent.validation.depth import AT_ONCE, FULL, QUICK, Depth
 from pdb_agent.validation.distribution import check_distribution, totals
 from pdb_agent.validation.measures import write_measures
@@ -179,20 +178,3 @@ def _readable_tasks(roots: set[Path]) -> list[Task]:
             except TaskError:
                 continue
     return tasks
-
-
-def _main(command: str, ids: Sequence[str]) -> int:
-    root = find_tasks_root()
-    folders = [root / name for name in ids]
-    match command:
-        case "measure":
-            return measure_tasks(folders, sys.stdout)
-        case "check":
-            return anyio.run(check_tasks, folders, sys.stdout)
-        case _:
-            options = ValidateOptions(depth=QUICK if command == "quick" else FULL)
-            return anyio.run(validate_tasks, folders, sys.stdout, sys.stderr, options)
-
-
-if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1], sys.argv[2:]))

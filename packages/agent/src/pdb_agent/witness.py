@@ -1,14 +1,12 @@
 """A task's witness, seen through the debugger server that models use, inside the sandbox."""
 
 import re
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-import anyio
 from mcp.client.client import Client
 from mcp.types import TextContent
 
@@ -214,7 +212,3 @@ async def report(folders: Sequence[Path], stream: TextIO) -> int:
         stream.flush()
         failures += bool(found)
     return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(anyio.run(report, [Path(folder) for folder in sys.argv[1:]], sys.stdout))

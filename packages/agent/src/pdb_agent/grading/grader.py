@@ -13,7 +13,7 @@ from mcp_pdb.errors import DebuggerError
 
 from pdb_agent.errors import GradingError, SandboxError
 from pdb_agent.grading.submission import Submission, is_editable, select
-from pdb_agent.grading.suite import HIDDEN, Suite, is_test_file, suite_of, tally
+from pdb_agent.grading.suite import HIDDEN, Suite, is_test_of, suite_of, tally
 from pdb_agent.grading.tier_a import run_same_process
 from pdb_agent.grading.tier_b import run_across_boundary
 from pdb_agent.grading.tier_run import TierRun
@@ -46,7 +46,7 @@ async def grade(
     sources = {
         path: content
         for path, content in task.workspace.items()
-        if not is_test_file(path, task) and not is_editable(path, task)
+        if not is_test_of(task, path) and not is_editable(path, task)
     }
     sources |= taken.files
     try:

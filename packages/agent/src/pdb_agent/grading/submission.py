@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pdb_agent.grading.suite import is_test_file, is_test_path
+from pdb_agent.grading.suite import is_test_of, is_test_path
 from pdb_agent.grading.verdict import TamperKind
 from pdb_agent.sandbox import Sandbox
 from pdb_agent.task import Task
@@ -40,7 +40,7 @@ def is_editable(path: str, task: Task) -> bool:
     parts = path.split("/")
     if not path.endswith(".py") or any(part.startswith(".") or not part for part in parts):
         return False
-    if is_test_file(path, task) or is_test_path(path):
+    if is_test_of(task, path) or is_test_path(path):
         return False
     return any(_matches(parts, glob.split("/")) for glob in task.editable)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pdb_agent.errors import TaskError
 from pdb_agent.grading.verdict import GroupResult
+from pdb_agent.reach import is_test_file
 from pdb_agent.task import Task
 
 HIDDEN_FOLDER = "hidden"
@@ -56,16 +57,19 @@ def is_test_path(path: str) -> bool:
     return name in ("conftest.py", "tests.py") or name.startswith("test_") or name.endswith("_test.py")
 
 
-def is_test_file(path: str, task: Task) -> bool:
-    """Whether a workspace file belongs to the tests: grading never takes it from a submission."""
-    if path.startswith("tests/"):
-        return True
-    return any(test.partition("::")[0] == path for test in (*task.fail_to_pass, *task.pass_to_pass))
+def is_test_of(task: Task, path: str) -> bool:
+    """Whether a workspace file belongs to a task's tests: grading never takes it from a submission.
+
+    Those are test files by their path, and whatever else holds a test that the task names.
+    """
+    return is_test_file(path) or any(
+        test.partition("::")[0] == path for test in (*task.fail_to_pass, *task.pass_to_pass)
+    )
 
 
 def suite_of(task: Task) -> Suite:
     """The suite of a task. Raises TaskError for tests that cannot be read or that no group names."""
-    files = {path: data for path, data in task.workspace.items() if is_test_file(path, task)}
+    files = {path: data for path, data in task.workspace.items() if is_test_of(task, path)}
     files |= {f"{HIDDEN_FOLDER}/{path}": data for path, data in task.hidden.items()}
     modules: dict[str, str] = {}
     data: dict[str, bytes] = {}

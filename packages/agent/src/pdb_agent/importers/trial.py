@@ -12,7 +12,7 @@ from pdb_agent.sandbox import MEBIBYTE, Backend, SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
 
-_RUNNER = Path(__file__).parents[1] / "batch_runner.py"
+_RUNNER = Path(__file__).parents[1] / "procedural" / "batch_runner.py"
 _ANSWER = "answer.json"
 _START_SECONDS = 30.0
 

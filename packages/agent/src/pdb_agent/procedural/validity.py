@@ -20,7 +20,7 @@ from pdb_agent.procedural.gym import GymTask
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.task import Patch, Task
 
-_RUNNER = Path(__file__).parents[1] / "batch_runner.py"
+_RUNNER = Path(__file__).with_name("batch_runner.py")
 _TEST_SECONDS = 5.0
 _STATE_SECONDS = 10.0
 _START_SECONDS = 60.0
