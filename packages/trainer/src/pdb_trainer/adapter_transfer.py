@@ -210,8 +210,8 @@ class AdapterPublisher:
             if "Engine" in error.said:
                 raise
             raise ServerModelError(
-                f"The server at {self._http.root} cannot serve {name}: {error.said} Give the adapter a rank "
-                "and modules that it takes, or start it with a larger --max-lora-rank."
+                f"The server at {self._http.root} cannot serve {name} ({error.said}): give the adapter "
+                "a rank and modules that it takes, or start it with a larger --max-lora-rank."
             ) from None
         except SamplerUnavailableError:
             raise

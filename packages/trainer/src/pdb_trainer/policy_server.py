@@ -96,7 +96,7 @@ def server_command(
         "VLLM_CPU_KVCACHE_SPACE": str(serving.kv_cache_gib),
         "HF_HUB_OFFLINE": "1",
     }
-    words = [f"{name}={value}" for name, value in environment.items()]
+    words = ["env", *(f"{name}={value}" for name, value in environment.items())]
     words += [str(python), "-m", "vllm.entrypoints.openai.api_server"]
     return shlex.join([*words, *server_arguments(model_folder, serving, port)])
 

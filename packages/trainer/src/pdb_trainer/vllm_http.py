@@ -125,7 +125,7 @@ class VllmHttp:
                 failure = fault.sentence
                 continue
             if answer.status_code in _PASSING:
-                failure = f"The vLLM server at {self.root} fails at {path}: {_said(answer)}"
+                failure = f"The vLLM server at {self.root} does not take {path} ({_said(answer)})."
                 continue
             self._refuse(path, answer)
             return answer.content
@@ -162,14 +162,17 @@ class VllmHttp:
             raise ServerFailedError(
                 f"The vLLM server at {self.root} failed at {path} ({said}): look into its log.", said
             )
-        if status == 404 and "does not exist" in said:
-            raise ServerModelError(f"The vLLM server at {self.root} does not have what is asked for: {said}")
-        if status in {403, 404, 405}:
+        if status in {403, 405} or (status == 404 and _words(answer) is None):
             raise ServerModelError(
                 f"The vLLM server at {self.root} has no {path} ({said}): start it with "
                 f"`{self._start_command}`."
             )
-        raise SamplerError(f"The vLLM server at {self.root} refuses {path}: {said}")
+        if status == 404:
+            raise ServerModelError(
+                f"The vLLM server at {self.root} does not have what is asked of it ({said}): it is another "
+                "one, or was started anew, so publish the weights again."
+            )
+        raise SamplerError(f"The vLLM server at {self.root} refuses {path} ({said}).")
 
 
 class _PassingError(Exception):
@@ -195,8 +198,13 @@ def parsed(kind: type[_Answer], body: bytes, root: str) -> _Answer:
 
 
 def _said(answer: httpx.Response) -> str:
+    text = _words(answer) or answer.text.strip()[:500] or "without a word"
+    return f"{answer.status_code}, {text.rstrip('.')}"
+
+
+def _words(answer: httpx.Response) -> str | None:
+    """What vLLM itself says of a failure; None where the answer is not its own."""
     try:
-        text = _ErrorAnswer.model_validate_json(answer.content).error.message
+        return _ErrorAnswer.model_validate_json(answer.content).error.message
     except ValidationError:
-        text = answer.text.strip()[:500]
-    return f"{answer.status_code}, {text or 'without a word'}".rstrip(".") + "."
+        return None
