@@ -77,9 +77,9 @@ class LeakageGuard:
             return f"has the program of {name}, which the gym holds out"
         return None
 
-    def allows(self, task: GymTask) -> bool:
-        """Whether the gym's task is none of the programs held out, whatever its defect."""
-        return _hash(task.fingerprint) not in self._right
+    def allows_program(self, source: str) -> bool:
+        """Whether the right program of a task of the gym is none of those held out."""
+        return _fingerprint(source) not in self._right
 
     def _program_held_out(self, task: SourceTask) -> str | None:
         if task.program is not None:
@@ -117,6 +117,18 @@ def source_task(started: Started, group: str | None) -> SourceTask:
         split=started.split,
         sources=sources,
         program=_hash(made.fingerprint) if made else None,
+    )
+
+
+def task_to_learn(task: Task) -> SourceTask:
+    """What there is to check of a task before any episode."""
+    sources = {path: content.decode("utf-8", "replace") for path, content in sorted(task.workspace.items())}
+    return SourceTask(
+        id=task.id,
+        content_hash=task.content_hash,
+        group=task.group,
+        split=task.split,
+        sources={path: text for path, text in sources.items() if _is_source(path)},
     )
 
 

@@ -2,9 +2,12 @@
 
 from typing import Literal
 
+from pdb_agent.config import LimitsConfig, PolicyConfig, SamplingConfig
+from pdb_agent.sandbox import Backend
+from pdb_agent.toolsets import ToolsetName
 from pydantic import Field
 
-from pdb_trainer.config import Tree
+from pdb_trainer.config import TasksConfig, Tree
 
 Skill = Literal["read_before_edit", "debugger_discipline", "retest_before_done", "recover_from_failed_edit"]
 SKILLS: tuple[Skill, ...] = (
@@ -57,3 +60,18 @@ class CorpusSettings(Tree):
     seed: int = 0
     """Decides which groups are held out."""
     gates: GateSettings = Field(default_factory=GateSettings)
+
+
+class CollectConfig(Tree):
+    """How episodes are collected on tasks of the training split."""
+
+    policy: PolicyConfig = PolicyConfig()
+    """The oracle, which needs no network, or ``provider/model``."""
+    sampling: SamplingConfig = SamplingConfig()
+    limits: LimitsConfig = LimitsConfig()
+    tasks: TasksConfig = TasksConfig()
+    toolsets: tuple[ToolsetName, ...] = Field(default=(ToolsetName.DEBUG,), min_length=1)
+    """Every task is run with each of them."""
+    repetitions: int = Field(default=1, ge=1)
+    backend: Backend | None = None
+    """Sandbox; None is the strongest that works."""

@@ -1,0 +1,159 @@
+"""Collects episodes of the training split: a run of the agent, which goes on where it was stopped."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from pdb_agent.batch import Plan, PolicyFor, Progress, run_batch
+from pdb_agent.config import ArmConfig, GymConfig
+from pdb_agent.config import RunConfig as AgentConfig
+from pdb_agent.config import TasksConfig as AgentTasks
+from pdb_agent.manifest import describe_tasks, make_manifest, tools_hash
+from pdb_agent.patches import apply_patch
+from pdb_agent.run_commands import Policies, price_of
+from pdb_agent.run_folder import RunFolder
+from pdb_agent.sandbox import SandboxSpec
+from pdb_agent.sandboxes.interpreters import task_interpreter
+from pdb_agent.sandboxes.opening import open_sandbox, strongest
+from pdb_agent.sandboxes.probe import choose
+from pdb_agent.task import Split, Task
+from pdb_agent.task_choice import TaskChoice, choose_tasks
+from pdb_agent.task_files import find_tasks_root, load_all
+from pdb_agent.toolbox import open_toolbox
+from pdb_agent.toolsets import ToolsetName
+from pdb_agent.validation.stamp import tier_of
+
+from pdb_trainer.config import GymTasksConfig
+from pdb_trainer.corpus.leakage import LeakageGuard, task_to_learn
+from pdb_trainer.corpus.origin import Origin, write_origin
+from pdb_trainer.corpus.settings import CollectConfig
+from pdb_trainer.errors import ConfigError
+
+_MOST_ROUNDS = 20
+"""Times that the gym is asked for more tasks, when some that it makes are held out."""
+
+
+async def collect(
+    config: CollectConfig,
+    out: Path,
+    guard: LeakageGuard,
+    *,
+    jobs: int,
+    policy_for: PolicyFor | None = None,
+    origin: Origin | None = None,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> int:
+    """Run what is missing of a collection in ``out``; how many episodes are still without a valid end.
+
+    ``policy_for`` gives the policies where ``config.policy`` is only their name for the record; ``origin``
+    says what made them, None being a teacher. Raises LeakageError for a task that is not to be learnt
+    from, and as ``pdb-agent eval`` does: ConfigError, RunFolderError, PolicyError, BatchError.
+    """
+    choice, tasks_config = choose_training_tasks(config, guard)
+    agent_config = AgentConfig(
+        policy=config.policy,
+        sampling=config.sampling,
+        limits=config.limits,
+        tasks=tasks_config,
+        arms={str(name): ArmConfig(toolset=name) for name in config.toolsets},
+        repetitions=config.repetitions,
+        backend=config.backend,
+    )
+    tiers = {task.id: tier_of(task) for task in choice.tasks}
+    folder = RunFolder(out)
+    with folder.locked():
+        chosen = await (
+            strongest() if config.backend is None else choose(open_sandbox, wanted=config.backend)
+        )
+        tools = {name: await _tools_of(arm, choice) for name, arm in agent_config.arms.items()}
+        manifest = make_manifest(
+            agent_config, choice.tasks, sandbox=chosen.as_dict(), tiers=tiers, tools=tools
+        )
+        folder.claim(manifest, describe_tasks(choice.tasks))
+        write_origin(out, origin or Origin())
+        plan = Plan(
+            config=agent_config,
+            tasks=choice.tasks,
+            tiers=tiers,
+            menus=choice.menus,
+            price=price_of,
+            jobs=jobs,
+        )
+        async with AsyncExitStack() as stack:
+            policies = policy_for or Policies(stack, choice.right_operations)
+            policies(config.policy, choice.tasks[0])  # a missing key is said before anything runs
+            return await run_batch(plan, folder, policies, tell)
+
+
+def choose_training_tasks(config: CollectConfig, guard: LeakageGuard) -> tuple[TaskChoice, AgentTasks]:
+    """The tasks of a collection, and how a run's manifest names them.
+
+    Programs that the guard holds out are passed over in the gym; a task of another split, or like one, is
+    refused: LeakageError names it. Raises ConfigError where there are no tasks.
+    """
+    if ToolsetName.UNLOCK_AFTER_EDITS in config.toolsets:
+        raise ConfigError("Tools that appear on the way make no examples: leave out unlock-after-k.")
+    wanted = config.tasks
+    if wanted.gym is not None:
+        return _gym_tasks(config, wanted.gym, guard)
+    if wanted.ids:  # a split alone would pass them over in silence
+        for task in load_all(wanted.root or find_tasks_root(), ids=wanted.ids):
+            guard.check(task_to_learn(task))
+    tasks = AgentTasks(root=wanted.root, split=Split.TRAIN, ids=wanted.ids)
+    choice = choose_tasks(_asking(config, tasks))
+    for task in choice.tasks:
+        guard.check(task_to_learn(task))
+    return choice, tasks
+
+
+def _gym_tasks(
+    config: CollectConfig, gym: GymTasksConfig, guard: LeakageGuard
+) -> tuple[TaskChoice, AgentTasks]:
+    """The first ``gym.count`` tasks of the gym that are not held out."""
+    count = gym.count
+    for _ in range(_MOST_ROUNDS):
+        tasks = AgentTasks(gym=GymConfig(families=gym.families, count=count, held_out=False))
+        made = choose_tasks(_asking(config, tasks))
+        allowed = [task for task in made.tasks if _may_be_learnt(task, guard)]
+        if len(allowed) >= gym.count:
+            chosen = _within(allowed[: gym.count], config.tasks.ids)
+            ids = tuple(task.id for task in chosen.tasks)
+            return _with_menus(chosen, made), tasks.model_copy(update={"ids": ids})
+        count += 2 * (gym.count - len(allowed))
+    raise ConfigError(f"The gym has no {gym.count} tasks beside those held out: ask for fewer.")
+
+
+def _within(tasks: list[Task], ids: tuple[str, ...]) -> TaskChoice:
+    names = {task.id for task in tasks}
+    if unknown := [name for name in ids if name not in names]:
+        raise ConfigError(
+            f"{unknown[0]} is none of the {len(tasks)} tasks of the gym that may be learnt from."
+        )
+    return TaskChoice(tasks=tuple(task for task in tasks if not ids or task.id in ids))
+
+
+def _with_menus(chosen: TaskChoice, made: TaskChoice) -> TaskChoice:
+    ids = {task.id for task in chosen.tasks}
+    return TaskChoice(
+        tasks=chosen.tasks,
+        menus={name: menu for name, menu in made.menus.items() if name in ids},
+        right_operations={name: one for name, one in made.right_operations.items() if name in ids},
+    )
+
+
+def _may_be_learnt(task: Task, guard: LeakageGuard) -> bool:
+    solved = apply_patch(task.solution, task.workspace)
+    return all(guard.allows_program(solved[path].decode()) for path in task.editable)
+
+
+def _asking(config: CollectConfig, tasks: AgentTasks) -> AgentConfig:
+    arms = {str(name): ArmConfig(toolset=name) for name in config.toolsets}
+    return AgentConfig(tasks=tasks, arms=arms)
+
+
+async def _tools_of(arm: ArmConfig, choice: TaskChoice) -> str:
+    """Tells versions of a toolset apart."""
+    task = choice.tasks[0]
+    spec = SandboxSpec(python=task_interpreter(), files=task.workspace)
+    async with open_toolbox(task, arm.record(), spec=spec, menu=choice.menus.get(task.id)) as toolbox:
+        return tools_hash(toolbox.all_specs)
