@@ -1,13 +1,13 @@
 """Versions on a server that only pretends: what it is told, in which order, and when something is freed."""
 
 import base64
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 import torch
 from pdb_trainer.adapter_files import write_adapter
-from pdb_trainer.adapter_transfer import AdapterPublisher, open_adapter_publisher
+from pdb_trainer.adapter_transfer import AdapterPublisher, LocalPublisher, open_adapter_publisher
 from pdb_trainer.errors import CheckpointError, SamplerError, SamplerUnavailableError, ServerModelError
 from pdb_trainer.lora import LoraSettings
 from pdb_trainer.policy_versions import PolicyVersions
@@ -245,6 +245,34 @@ async def test_folders_are_kept_while_their_version_is_and_deleted_after(
     assert [path.is_dir() for path in paths] == [False, True, True, True]
     assert {file.name for file in paths[-1].iterdir()} == {"adapter_model.safetensors", "adapter_config.json"}
     assert publisher.live == ("policy-v2", "policy-v3")
+
+
+class Renewed:
+    """Stands where the in-process sampler does."""
+
+    def __init__(self) -> None:
+        self.versions: list[str] = []
+
+    async def renew(self, version: str, change: Callable[[], object] | None = None) -> None:
+        if change is not None:
+            change()
+        self.versions.append(version)
+
+
+async def test_a_local_sampler_gets_the_tensors_as_they_are_then_the_name(tmp_path: Path):
+    sampler, loaded = Renewed(), list[Mapping[str, Tensor]]()
+    publisher = LocalPublisher(sampler, loaded.append)
+    assert await publisher.publish(1, tensors(2.0)) == "policy-v1"
+    write_adapter(tmp_path, tensors(3.0), LORA)
+    assert await publisher.publish(2, tmp_path) == "policy-v2"
+    assert [float(each[B][0, 0]) for each in loaded] == [2.0, 3.0]  # its model has the scale itself
+    assert sampler.versions == ["policy-v1", "policy-v2"]
+
+
+async def test_a_local_sampler_of_the_learners_own_model_gets_the_name_only():
+    sampler = Renewed()
+    assert await LocalPublisher(sampler).publish(4, {}) == "policy-v4"
+    assert sampler.versions == ["policy-v4"]
 
 
 async def test_no_server_is_infrastructure(versions: PolicyVersions):

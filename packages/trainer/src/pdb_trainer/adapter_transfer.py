@@ -4,29 +4,24 @@ A name is never loaded twice: vLLM's in-place reload reads the adapter again at 
 under a running request, and leaves a prefix cache that is stale, for its keys are name and path.
 """
 
-import base64
-import hashlib
-import json
-import os
 import re
-import shutil
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from safetensors.torch import save
 from torch import Tensor
 
-from pdb_trainer.adapter_files import folded, peft_config, read_adapter, write_adapter
+from pdb_trainer.adapter_carriers import Carrier, FolderCarrier, MemoryCarrier
+from pdb_trainer.adapter_files import folded, read_adapter
 from pdb_trainer.errors import SamplerError, SamplerUnavailableError, ServerModelError
 from pdb_trainer.lora import LoraSettings
 from pdb_trainer.policy_versions import PolicyVersions, version_name
-from pdb_trainer.vllm_http import HttpRules, ServerFailedError, VllmHttp, Wire, parsed
+from pdb_trainer.vllm_http import HttpRules, ServerFailedError, VllmHttp
 
 Adapter = Path | Mapping[str, Tensor]
 """A folder in peft's layout, or tensors by peft's names."""
@@ -43,91 +38,6 @@ class Publisher(Protocol):
         SamplerError (a server that is away: SamplerUnavailableError), and the weights stay as they were.
         """
         ...
-
-
-class _Carrier(Protocol):
-    """How an adapter gets to the server."""
-
-    async def bring(self, label: str, tensors: Mapping[str, Tensor], lora: LoraSettings) -> str:
-        """Lay an adapter down where the server finds it, and return the path that it loads it from."""
-        ...
-
-    async def forget(self, label: str) -> bool:
-        """Free it, unless the server still uses it; returns whether it is gone."""
-        ...
-
-    async def left_over(self) -> list[str]:
-        """Labels of all that is laid down."""
-        ...
-
-
-class _Results(Wire):
-    results: tuple[str, ...]
-
-
-class _Memory:
-    """From memory to memory, through workers that have our extension."""
-
-    def __init__(self, http: VllmHttp) -> None:
-        self._http = http
-        self._is_near = (urlsplit(http.root).hostname or "") in {"127.0.0.1", "::1", "localhost"}
-
-    async def bring(self, label: str, tensors: Mapping[str, Tensor], lora: LoraSettings) -> str:
-        """Give the tensors to every worker: shared on one machine, which is quick, and else as text."""
-        content = await anyio.to_thread.run_sync(_content, tensors)
-        config = json.dumps(peft_config(tensors, lora))
-        if not (self._is_near and await self._share(label, config, content)):
-            text = await anyio.to_thread.run_sync(_base64, content)
-            await self._call("policy_stage", name=label, config=config, tensors=text)
-        return f"mem:{label}"
-
-    async def forget(self, label: str) -> bool:
-        """Ask every worker to."""
-        return set(await self._call("policy_forget", name=label)) == {"gone"}
-
-    async def left_over(self) -> list[str]:
-        """Labels that are there from before."""
-        return sorted({label for said in await self._call("policy_staged") for label in said.splitlines()})
-
-    async def _share(self, label: str, config: str, content: bytes) -> bool:
-        """Whether the workers could read it from our memory; no file is left, however this ends."""
-        with os.fdopen(os.memfd_create(label), "wb") as file:
-            await anyio.to_thread.run_sync(file.write, content)
-            file.flush()
-            path, digest = f"/proc/{os.getpid()}/fd/{file.fileno()}", hashlib.sha256(content).hexdigest()
-            try:
-                await self._call("policy_stage_file", name=label, config=config, path=path, sha256=digest)
-            except ServerFailedError as error:
-                if "Engine" in error.said:
-                    raise
-                return False  # near by its address only: it is in a container, or behind a tunnel
-        return True
-
-    async def _call(self, method: str, **arguments: str) -> tuple[str, ...]:
-        body = await self._http.post("/collective_rpc", {"method": method, "kwargs": arguments})
-        return parsed(_Results, body, self._http.root).results
-
-
-class _Folders:
-    """As files that the server can read too."""
-
-    def __init__(self, spool: Path) -> None:
-        self._spool = spool
-
-    async def bring(self, label: str, tensors: Mapping[str, Tensor], lora: LoraSettings) -> str:
-        """Write a folder in peft's layout."""
-        folder = self._spool.absolute() / label
-        await anyio.to_thread.run_sync(write_adapter, folder, tensors, lora)
-        return str(folder)
-
-    async def forget(self, label: str) -> bool:
-        """Delete the folder."""
-        await anyio.to_thread.run_sync(shutil.rmtree, self._spool / label, True)
-        return True
-
-    async def left_over(self) -> list[str]:
-        """Folders that are there from before."""
-        return sorted(folder.name for folder in self._spool.glob("policy-v*@*"))
 
 
 class AdapterPublisher:
@@ -151,7 +61,7 @@ class AdapterPublisher:
         self._versions = versions
         self._lora = lora
         self._most = lag + 2
-        self._carrier: _Carrier = _Memory(http) if spool is None else _Folders(spool)
+        self._carrier: Carrier = MemoryCarrier(http) if spool is None else FolderCarrier(spool)
         self._live: dict[str, str] = {}
         """Label by name, the oldest first."""
         self._retired: list[str] = []
@@ -241,6 +151,35 @@ class AdapterPublisher:
         self._retired = [label for label in self._retired if not await self._carrier.forget(label)]
 
 
+class Renewable(Protocol):
+    """A sampler in this process, such as ``local_sampler.LocalSampler``."""
+
+    async def renew(self, version: str, change: Callable[[], object] | None = None) -> None:
+        """Draw with new weights from here on, which ``change`` puts in place between two replies."""
+        ...
+
+
+class LocalPublisher:
+    """Publishes to a sampler in this process (see ``Publisher``), whose replies each have one version."""
+
+    def __init__(
+        self, sampler: Renewable, load: Callable[[Mapping[str, Tensor]], object] | None = None
+    ) -> None:
+        """``load`` copies an adapter into the sampler's model; None where that is the learner's own."""
+        self._sampler = sampler
+        self._load = load
+
+    async def publish(self, version: int, adapter: Adapter) -> str:
+        """Wait for replies that are being drawn, then go over. Raises CheckpointError for a bad folder."""
+        name, load = version_name(version), self._load
+        if load is None:
+            await self._sampler.renew(name)
+        else:
+            tensors = read_adapter(adapter)[0] if isinstance(adapter, Path) else adapter
+            await self._sampler.renew(name, partial(load, tensors))
+        return name
+
+
 @asynccontextmanager
 async def open_adapter_publisher(
     base_url: str,
@@ -264,11 +203,3 @@ async def open_adapter_publisher(
     finally:
         with anyio.CancelScope(shield=True):
             await http.aclose()
-
-
-def _content(tensors: Mapping[str, Tensor]) -> bytes:
-    return save({name: value.contiguous() for name, value in tensors.items()})
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
