@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pdb_agent.errors import AgentError
 
-from pdb_trainer.command_lines import dry_run, export, grpo, inspect, models, sft
+from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, models, sft
 from pdb_trainer.errors import TrainerError
 
 INTERRUPTED = 130

@@ -16,6 +16,7 @@ from pdb_trainer.whole_files import write_whole
 
 RUN_FILE = "run.json"
 C = TypeVar("C", SftConfig, GrpoConfig)
+TreeT = TypeVar("TreeT", bound=BaseModel)
 
 
 def read_sft(path: Path | None, overrides: Sequence[str] = ()) -> SftConfig:
@@ -127,6 +128,11 @@ def _tree(kind: type[C], table: Mapping[str, Any]) -> C:
     own = kind.model_fields["kind"].default
     if table.get("kind", own) != own:
         raise ConfigError(f"These settings are for pdb-trainer {table['kind']}, not for pdb-trainer {own}.")
+    return tree_of(kind, table)
+
+
+def tree_of(kind: type[TreeT], table: Mapping[str, Any]) -> TreeT:
+    """A tree of any kind. Raises ConfigError, in one sentence that names the setting."""
     try:
         return kind.model_validate(dict(table))
     except ValidationError as error:

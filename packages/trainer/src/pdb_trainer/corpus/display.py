@@ -1,0 +1,48 @@
+"""How far collecting and building are: a bar on a terminal, a line now and then elsewhere."""
+
+import time
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+_EVERY_SECONDS = 5.0
+"""Between two lines where there is no terminal."""
+
+
+class Display:
+    """Shows the last count it was told."""
+
+    def __init__(self, what: str, stream: TextIO) -> None:
+        self._what = what
+        self._stream = stream
+        self._told_at = time.monotonic()
+        self._bar: Bar | None = None
+        if stream.isatty():
+            self._bar = Bar(
+                MofNCompleteColumn(),
+                BarColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+                console=Console(file=stream),
+            )
+            self._task = self._bar.add_task(what, total=None)
+
+    def tell(self, done: int, total: int, words: str) -> None:
+        """``done`` of ``total``, and how it goes."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, description=f"{self._what}: {words}")
+        elif done == total or time.monotonic() - self._told_at >= _EVERY_SECONDS:
+            self._told_at = time.monotonic()
+            self._stream.write(f"{self._what} {done}/{total}: {words}\n")
+            self._stream.flush()
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
