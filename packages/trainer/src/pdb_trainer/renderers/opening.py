@@ -53,9 +53,12 @@ def prove_renderer(name: str | None, model_folder: Path) -> OpenedRenderer:
             "chat_template.jinja, or use chatml, which brings its own."
         )
     renderer = TemplateRenderer(_format(chosen), tokenizer)
-    switches = {"enable_thinking": chosen == "qwen3_thinking"} if chosen.startswith("qwen3") else {}
+    thinking = chosen == "qwen3_thinking"
+    switches = {"enable_thinking": thinking} if chosen in ("qwen3", "qwen3_thinking") else {}
     return OpenedRenderer(
-        renderer=renderer, template=template, notes=check_against(renderer, template, **switches)
+        renderer=renderer,
+        template=template,
+        notes=check_against(renderer, template, thinking=thinking, **switches),
     )
 
 

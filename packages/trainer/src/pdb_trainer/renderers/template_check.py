@@ -52,43 +52,44 @@ class CheckedConversation:
     messages: tuple[Message, ...]
 
 
-def check_against(renderer: TemplateRenderer, template: ChatTemplate, **switches: bool) -> tuple[str, ...]:
+def check_against(
+    renderer: TemplateRenderer, template: ChatTemplate, *, thinking: bool = False, **switches: bool
+) -> tuple[str, ...]:
     """Compare the renderer with the template on conversations with none, one and more tool results.
 
-    Returns what there is to know: one sentence for each way in which the template rewrites what it said
-    before, where the renderer does not. Raises RendererError at the first unexplained difference.
+    ``thinking`` gives replies a reasoning; ``switches`` are the template's own. Returns what there is to
+    know: a sentence where the template rewrites what it said before and the renderer does not. Raises
+    RendererError at the first difference that is no such thing.
     """
     notes: list[str] = []
-    for conversation in conversations():
+    for conversation in conversations(thinking=thinking):
         theirs = template.prompt(_SYSTEM, _TOOLS, conversation.messages, **switches)
-        _compare(
-            renderer,
-            conversation.name,
-            renderer.tokenizer.encode_template(theirs),
-            renderer.template_prompt(_SYSTEM, _TOOLS, conversation.messages),
-        )
+        expected = renderer.template_prompt(_SYSTEM, _TOOLS, conversation.messages)
+        _compare(renderer, conversation.name, renderer.tokenizer.encode_template(theirs), expected)
         ours = renderer.prompt(_SYSTEM, _TOOLS, conversation.messages)
-        if ours != renderer.template_prompt(_SYSTEM, _TOOLS, conversation.messages):
+        if ours != expected:
             difference = _difference(theirs, renderer.decode(ours))
             notes.append(
-                f"With {conversation.name}, the template rewrites an earlier reply, and {renderer.name} "
-                f"leaves it as the model saw it, so that ids only grow: {difference}"
+                f"With {conversation.name} the template rewrites an earlier reply; {renderer.name} leaves it "
+                f"as the model saw it, so that ids only grow: {difference}"
             )
-    return tuple(notes)
+    return tuple(notes[:1])
 
 
-def conversations() -> tuple[CheckedConversation, ...]:
+def conversations(*, thinking: bool) -> tuple[CheckedConversation, ...]:
     """From the task alone to several turns and a nudge; each is the beginning of the next."""
     read = _call("1", "read_file", {"path": "shop/cart.py", "first": 3, "whole": True})
     tests = _call("2", "run_tests", {"tests": ["tests/test_cart.py::test_total", 'a "quoted" <name>']})
     again = _call("3", "read_file", {"path": "größe.py", "first": None})
+    thoughts = ("The sum\nlooks off.", "Both at once.", "Enough.") if thinking else ("", "", "")
     task = UserMessage(text="The total is wrong.\n\nRepair it.\n")
-    first = AssistantMessage(text="I look at it.", reasoning="The sum\nlooks off.", calls=(read,))
-    both = AssistantMessage(text="", reasoning="Both at once.", calls=(tests, again))
+    first = AssistantMessage(text="I look at it.", reasoning=thoughts[0], calls=(read,))
+    both = AssistantMessage(text="", reasoning=thoughts[1], calls=(tests, again))
+    last = AssistantMessage(text="It is done.", reasoning=thoughts[2])
     one_result = (task, first, _results(first, "   3  def total(items):\n   4      return 0\n"))
     two_results = (*one_result, both, _results(both, "FAILED\n\nE  assert 3 == 2", ""))
     nudged = (*two_results, UserMessage(text="Go on with a call."))
-    spoken = (*nudged, AssistantMessage(text="It is done.", reasoning="Enough."), UserMessage(text="Is it?"))
+    spoken = (*nudged, last, UserMessage(text="Is it?"))
     return (
         CheckedConversation(name="no tool result", messages=(task,)),
         CheckedConversation(name="one tool result", messages=one_result),
