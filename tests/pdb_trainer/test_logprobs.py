@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 import torch
+from pdb_trainer.logprobs import chosen_logprobs
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
-
-from pdb_trainer.logprobs import chosen_logprobs
 
 PLACES, HIDDEN, VOCABULARY = 23, 8, 37
 

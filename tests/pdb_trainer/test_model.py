@@ -1,18 +1,19 @@
 """Packed rows are computed exactly as if each were alone."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
-from transformers import GenerationConfig
-
 from pdb_trainer.errors import LearnerError
 from pdb_trainer.lora import LoraSettings
 from pdb_trainer.model import PackedTensors, PolicyModel, load_policy, prepared
 from pdb_trainer.packing import Microbatch, idle_microbatch
 from pdb_trainer.sequences import Row
+from torch import Tensor
+from transformers import GenerationConfig
+
 from tests.pdb_trainer.tiny_models import Family, a_row, one_microbatch, tiny_network, tiny_policy
 
 ROWS = (
@@ -127,10 +128,9 @@ def test_the_same_network_samples_with_a_cache_and_padding():
     ids = torch.tensor([[0, 0, 7, 9], [5, 6, 7, 8]])
     mask = torch.tensor([[0, 0, 1, 1], [1, 1, 1, 1]])
     settings = GenerationConfig(max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=None)
-    both = model.network.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
-    alone = model.network.generate(input_ids=ids[:1, 2:], generation_config=settings)
-    assert isinstance(both, Tensor)
-    assert isinstance(alone, Tensor)
+    generate: Callable[..., Tensor] = model.network.generate  # pyright: ignore[reportAssignmentType]
+    both = generate(input_ids=ids, attention_mask=mask, generation_config=settings)
+    alone = generate(input_ids=ids[:1, 2:], generation_config=settings)
     assert both[0, 2:].tolist() == alone[0].tolist()
 
 

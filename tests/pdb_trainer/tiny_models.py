@@ -1,26 +1,37 @@
 """Tiny random transformers, and rows for them: real parts, in milliseconds."""
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
-
 from pdb_trainer.lora import LoraSettings
 from pdb_trainer.model import PolicyModel, prepared
 from pdb_trainer.packing import Microbatch, pack
 from pdb_trainer.sequences import Row
+from torch import nn
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
 VOCABULARY = 61
 Family = Literal["qwen3", "llama"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """What the advantage asks of a rollout."""
+
+    episode: str
+    reward: float
+    group: str = "g0"
+    sampled_tokens: int = 1
 
 
 def tiny_network(
     family: Family = "qwen3", dtype: torch.dtype = torch.float64, *, tied: bool = True
 ) -> PreTrainedModel:
     """Two layers with grouped keys and values; the same weights every time."""
-    sizes = {
+    sizes: dict[str, Any] = {
         "vocab_size": VOCABULARY,
         "hidden_size": 16,
         "intermediate_size": 24,
@@ -42,7 +53,8 @@ def tiny_network(
             if family == "qwen3"
             else LlamaForCausalLM(LlamaConfig(**sizes))
         )
-    return network.to(dtype)
+    nn.Module.to(network, dtype)
+    return network
 
 
 def tiny_policy(
