@@ -36,7 +36,7 @@ def with_known_ids(conversation: Conversation, renderer: Renderer) -> list[Messa
 def _as_known(message: AssistantMessage, tools: Sequence[ToolSpec], renderer: Renderer) -> AssistantMessage:
     ids = message.native[0].get(SAMPLED_IDS) if message.native else None
     if ids is not None:
-        parsed = renderer.parse(ids, tools, "", cut=False)
+        parsed = renderer.parse(ids, tools, "", cut=not ids or ids[-1] not in renderer.stop_ids)
         if parsed.text == message.text and _plain(parsed.calls) == _plain(message.calls):
             return message
     return dataclasses.replace(message, native=())
