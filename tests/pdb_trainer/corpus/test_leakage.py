@@ -100,12 +100,14 @@ def test_a_task_of_the_gym_that_is_held_out_is_refused_by_its_split():
         GUARD.check(source_task(of_gym(task, split="test"), "gym_minmax"))
 
 
-def test_tasks_that_the_gym_makes_may_be_learnt_from_though_a_defect_may_look_like_another_program():
-    for family in LabFamily:
-        for seed in range(12):
-            task = source_task(of_gym(generate(family, seed)), None)
-            assert task.program is not None
-            GUARD.check(task)
+@pytest.mark.parametrize("name", ["gym_minmax_43", "gym_range_58", "gym_init_0"])
+def test_a_task_of_the_gym_may_look_like_another_program_by_its_defect(name: str):
+    made = gym_task(name)
+    assert made is not None
+    GUARD.check(source_task(of_gym(made), None))
+    source = made.workspace[made.source_path].decode()
+    is_lookalike = GUARD.objection(harmless(sources={"other.py": source})) is not None
+    assert is_lookalike == (name != "gym_init_0")
 
 
 def test_a_guard_may_hold_out_more_of_the_gym():
@@ -128,7 +130,7 @@ def test_a_task_that_only_bears_the_name_of_one_of_the_gym_is_judged_by_its_sour
 
 
 def test_programs_of_one_shape_are_one_group_whatever_their_defect():
-    made = [generate(family, seed) for family in LabFamily for seed in range(6)]
+    made = [generate(family, seed) for family in LabFamily for seed in range(3)]
     groups = {task.name: source_task(of_gym(task), "gym_any").group for task in made}
     assert groups == {task.name: f"gym_{task.shape}" for task in made}
     assert source_task(started(), "carts").group == "carts"

@@ -154,14 +154,15 @@ class Gatherer:
 
     def _check_task(self, found: _Found) -> None:
         task, known = source_task(found.episode.started, found.group), self.gathered.tasks
-        if task.id not in known:
-            self._guard.check(task)
-            known[task.id] = task
-        elif known[task.id] != task:
+        if known.get(task.id) == task:
+            return
+        self._guard.check(task)
+        if task.id in known:
             raise CorpusError(
                 f"{task.id} is another task in {found.place.run} than in a run before it: give runs of one "
                 "version of the tasks."
             )
+        known[task.id] = task
 
     def _take_moments(self, found: _Found, conduct: Conduct, conversation: Conversation) -> None:
         for moment in moments(conduct, self._settings.microskills):
