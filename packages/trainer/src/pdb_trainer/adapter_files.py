@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -66,7 +67,7 @@ def read_adapter(folder: Path) -> tuple[dict[str, Tensor], LoraSettings]:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         tensors = load((folder / WEIGHTS).read_bytes())
         settings = LoraSettings(rank=int(config["r"]), alpha=float(config["lora_alpha"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise CheckpointError(
             f"{folder} holds no whole adapter ({error}): it needs {CONFIG} and {WEIGHTS}, as of peft."
         ) from error
