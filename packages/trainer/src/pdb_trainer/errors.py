@@ -33,6 +33,10 @@ class LeakageError(CorpusError):
     """A task of the validation or test split was about to enter training; the message names it."""
 
 
+class ProbeError(TrainerError):
+    """A reinforcement learning run would find too little to learn from; the message says what to change."""
+
+
 class RolloutError(TrainerError):
     """Stored rollouts cannot be read, or do not fit each other."""
 
