@@ -14,7 +14,7 @@ _QWEN_WORDS = (
 )
 _TEXT = (
     "You repair programs. The total of the cart is wrong: def total(items): return sum(items)",
-    'assistant user system\n{"name": "read_file", "arguments": {"path": "shop/cart.py"}}\n<tool_call></tool_call>',
+    'assistant user system\n{"name": "read_file", "arguments": {"path": "shop/cart.py"}}\n<tool_call>',
     "<tool_response>\nFAILED tests/test_cart.py::test_total - assert 3 == 2\n</tool_response>\n\n\n",
 )
 

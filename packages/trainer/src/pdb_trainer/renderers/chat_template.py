@@ -44,7 +44,7 @@ class ChatTemplate:
         """The text up to where the model speaks. Raises RendererError when the template refuses."""
         try:
             return self._template.render(
-                messages=_chat(system, messages),
+                messages=chat_messages(system, messages),
                 tools=[tool_object(tool) for tool in tools] or None,
                 add_generation_prompt=True,
                 **switches,
@@ -72,7 +72,8 @@ def template_in(model_folder: Path) -> ChatTemplate | None:
     return ChatTemplate(source) if isinstance(source, str) else None
 
 
-def _chat(system: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+def chat_messages(system: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """A conversation as templates are given it: arguments as objects, reasoning apart from the text."""
     chat: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     for message in messages:
         match message:

@@ -80,7 +80,8 @@ class TextTokenizer:
         return self._whole.decode(list(ids), skip_special_tokens=False)
 
     def _encode_plain_anew(self, text: str) -> tuple[int, ...]:
-        return tuple(self._plain.encode(text, add_special_tokens=False).ids) if text else ()
+        whole = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no text
+        return tuple(self._plain.encode(whole, add_special_tokens=False).ids) if text else ()
 
     def _check_plain(self, source: Path) -> None:
         ids = frozenset(self._added.values())
