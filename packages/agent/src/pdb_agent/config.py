@@ -45,7 +45,7 @@ class SamplingConfig(_Tree):
 
     temperature: float | None = Field(default=0.1, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_output_tokens: int = Field(default=4096, ge=256)
+    max_output_tokens: int = Field(default=4096, ge=16)
     effort: Literal["none", "low", "medium", "high", "max"] | None = None
     seed: int | None = None
 

@@ -20,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status: 0 when all is well, 1 when not, 2 for what was asked wrongly."""
     arguments = _parser().parse_args(argv)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sandboxes are forked beside it
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # ours say more
     try:
         return arguments.run(arguments)
     except (TrainerError, AgentError) as error:

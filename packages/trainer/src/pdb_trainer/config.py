@@ -3,6 +3,8 @@
 A default whose docstring names an item in italics follows the recipe's table of that item.
 """
 
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self
 
@@ -11,6 +13,9 @@ from pdb_agent.procedural.gym import LabFamily
 from pdb_agent.sandbox import Backend
 from pdb_agent.toolsets import Toolset, ToolsetName
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pdb_trainer.errors import ConfigError
+from pdb_trainer.reward import RewardSettings
 
 MOST_GROUPS = 16
 """Groups in one step, at the most."""
@@ -172,6 +177,9 @@ class AlgorithmConfig(Tree):
     response_bounds: tuple[float, float] = (0.1, 5.0)
     staleness: int = Field(default=4, ge=0)
     """*staleness*: tokens of weights that are more updates old are masked."""
+    patience: float = Field(default=2.0, gt=0)
+    """*partial group*: times the median episode that a group waits for its last ones; a sampler in this
+    process waits for all, so that nothing depends on time."""
     stale_share: float = Field(default=0.5, gt=0, le=1)
     """A trajectory with more of its tokens masked is dropped."""
 
@@ -195,7 +203,26 @@ class RewardConfig(Tree):
     """What an episode is worth."""
 
     kind: Literal["itemised", "outcome"] = "itemised"
-    """Terms by terms, or 1 where every hidden test passes and else 0."""
+    """Term by term, or 1 where every hidden test passes and else 0."""
+    terms: dict[str, float] = Field(default_factory=dict)
+    """Numbers of the itemised reward that differ from its own, by name."""
+
+    def record(self) -> RewardSettings:
+        """As the reward takes it."""
+        return RewardSettings(**self.terms)
+
+    @model_validator(mode="after")
+    def _are_terms(self) -> Self:
+        known = {field.name for field in fields(RewardSettings)}
+        for name in self.terms:
+            if name not in known:
+                nearest = get_close_matches(name, known, 1, 0.0)[0]
+                raise ValueError(f"the reward has no term {name}: the nearest is {nearest}")
+        try:
+            self.record()
+        except ConfigError as error:
+            raise ValueError(str(error).rstrip(".")) from error
+        return self
 
 
 class KlConfig(Tree):
@@ -217,7 +244,9 @@ class AnchorConfig(Tree):
     """Folder of a corpus; None is without."""
     weight: float = Field(default=0.05, ge=0)
     tokens: int = Field(default=16_384, ge=16)
-    """Of the corpus in one step, at the most."""
+    """In one step, at the most."""
+    success_share: float = Field(default=0.0, ge=0, le=0.25)
+    """Of these tokens that may be the step's own episodes which solved their task."""
 
 
 class AlarmConfig(Tree):
