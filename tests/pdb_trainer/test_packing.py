@@ -101,6 +101,11 @@ def test_the_largest_microbatch_goes_to_the_rank_with_the_fewest_tokens():
     assert [rank.tokens for rank in work] == [13, 11]
 
 
+def test_tokens_decide_before_the_number_of_microbatches():
+    work = deal(microbatches_of(9, 3, 3, 3, 1, 1), ranks=2)
+    assert [[one.tokens for one in rank.microbatches] for rank in work] == [[9, 1, 1], [3, 3, 3]]
+
+
 def test_a_rank_is_passed_over_rather_than_given_two_more_than_another():
     work = deal(microbatches_of(10, 1, 1, 1), ranks=2)
     assert [[one.tokens for one in rank.microbatches] for rank in work] == [[10, 1], [1, 1]]

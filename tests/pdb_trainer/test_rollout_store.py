@@ -121,11 +121,12 @@ def test_a_bad_line_is_named_and_the_others_stay_readable(tmp_path: Path, bad: s
     assert entry.line == 2
 
 
-@pytest.mark.parametrize("harm", ["gone", "cut", "another's"])
+@pytest.mark.parametrize("harm", ["gone", "cut", "another's", "another's of as many turns"])
 def test_tokens_that_are_not_the_line_s_make_it_a_bad_line(tmp_path: Path, harm: str):
     store = RolloutStore(tmp_path)
     store.append(some(0))
-    store.append(conversation(first_prompt=9, sampled=[3], observed=[], episode="e1"))
+    sampled = [5, 7] if "turns" in harm else [3]
+    store.append(conversation(first_prompt=20, sampled=sampled, observed=[7], episode="e1"))
     first, second = (
         tmp_path / TOKENS / json.loads(line)["tokens"]
         for line in (tmp_path / LINES).read_text(encoding="utf-8").splitlines()

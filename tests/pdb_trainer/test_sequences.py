@@ -82,7 +82,16 @@ def test_a_break_opens_a_second_row_and_is_counted_by_its_cause(second: tuple[in
     assert [response.row for response in found.responses] == [0, 1]
 
 
-def test_a_turn_may_go_on_from_a_chain_before_the_last_and_takes_the_longest():
+def test_of_two_chains_that_a_prompt_starts_with_the_longer_goes_on():
+    found = one_episode(
+        Exchange(prompt=(9,), sampled=(5,)),
+        Exchange(prompt=(9,), sampled=(5, 7)),
+        Exchange(prompt=(9, 5, 7, 1), sampled=(4,)),
+    )
+    assert [row.token_ids.tolist() for row in found.rows] == [[9, 5], [9, 5, 7, 1, 4]]
+
+
+def test_a_turn_may_go_on_from_a_chain_before_the_last():
     found = one_episode(
         Exchange(prompt=(9,), sampled=(5,)),
         Exchange(prompt=(9, 5, 7), sampled=(6,)),

@@ -159,7 +159,7 @@ class _Chain:
 
     def is_start_of(self, prompt: IdArray) -> bool:
         """Whether a prompt continues this chain."""
-        return len(prompt) >= len(self.end) and bool(np.array_equal(prompt[: len(self.end)], self.end))
+        return bool(np.array_equal(prompt[: len(self.end)], self.end))
 
     def break_at(self, prompt: IdArray) -> Break:
         """Why a prompt does not."""
