@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pdb_agent.errors import AgentError
 
-from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, models, sft
+from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, models, probe, sft
 from pdb_trainer.errors import TrainerError
 
 INTERRUPTED = 130
@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         ("sft", sft, "imitate a corpus; goes on where it was stopped"),
         ("grpo", grpo, "learn from rewards of episodes in the sandbox; goes on where it was stopped"),
         ("corpus", corpus, "collect episodes to imitate, and build, show and count a corpus of them"),
+        ("probe", probe, "try a recipe's tasks a few times, and say whether there is anything to learn from"),
         ("dry-run", dry_run, "say what a recipe would run and what it needs, and run nothing"),
         ("inspect", inspect, "what a run learned from: groups with rewards, rows token by token"),
         ("export", export, "a run's adapter for PEFT or vLLM, or merged into its base"),

@@ -15,6 +15,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     collect.add_argument("--out", type=Path, required=True, help="folder of the run; one begun goes on")
     collect.add_argument("--jobs", type=int, default=2, help="episodes at once")
     collect.set_defaults(run=_collect)
+    harvest = commands.add_parser("harvest", help="run the policy that a recipe begins with, likewise")
+    add_settings(harvest)
+    harvest.add_argument("--out", type=Path, required=True, help="folder of the run; one begun goes on")
+    harvest.add_argument(
+        "--generation", type=int, required=True, help="rounds of training that made it, from 1"
+    )
+    harvest.add_argument("--repetitions", type=int, default=1, help="episodes of each task")
+    harvest.set_defaults(run=_harvest)
     build = commands.add_parser("build", help="make a corpus of runs: check, cut, tokenise, choose")
     build.add_argument("runs", type=Path, nargs="+", help="folders of runs")
     build.add_argument("--out", type=Path, required=True, help="folder of the corpus; one there is replaced")
@@ -39,6 +47,15 @@ def _collect(arguments: argparse.Namespace) -> int:
 
     config = tree_of(CollectConfig, read_table(arguments.config, arguments.settings))
     return collect_run(config, arguments.out, jobs=arguments.jobs, stream=sys.stdout, progress=sys.stderr)
+
+
+def _harvest(arguments: argparse.Namespace) -> int:
+    from pdb_trainer.config_reading import read_either
+    from pdb_trainer.corpus.commands import Harvested, harvest_run
+
+    harvested = Harvested(generation=arguments.generation, repetitions=arguments.repetitions)
+    config = read_either(arguments.config, arguments.settings)
+    return harvest_run(config, arguments.out, harvested, sys.stdout, sys.stderr)
 
 
 def _build(arguments: argparse.Namespace) -> int:

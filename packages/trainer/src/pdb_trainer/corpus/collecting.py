@@ -55,7 +55,7 @@ async def collect(
         sampling=config.sampling,
         limits=config.limits,
         tasks=tasks_config,
-        arms={str(name): ArmConfig(toolset=name) for name in config.toolsets},
+        arms=_arms(config),
         repetitions=config.repetitions,
         backend=config.backend,
     )
@@ -85,14 +85,18 @@ async def collect(
             return await run_batch(plan, folder, policies, tell)
 
 
+def refuse_changing_tools(config: CollectConfig) -> None:
+    """Raise ConfigError for a toolset whose episodes are no examples."""
+    if ToolsetName.UNLOCK_AFTER_EDITS in config.toolsets:
+        raise ConfigError("Tools that appear on the way make no examples: leave out unlock-after-k.")
+
+
 def choose_training_tasks(config: CollectConfig, guard: LeakageGuard) -> tuple[TaskChoice, AgentTasks]:
     """The tasks of a collection, and how a run's manifest names them.
 
     Programs that the guard holds out are passed over in the gym; a task of another split, or like one, is
     refused: LeakageError names it. Raises ConfigError where there are no tasks.
     """
-    if ToolsetName.UNLOCK_AFTER_EDITS in config.toolsets:
-        raise ConfigError("Tools that appear on the way make no examples: leave out unlock-after-k.")
     wanted = config.tasks
     if wanted.gym is not None:
         return _gym_tasks(config, wanted.gym, guard)
@@ -147,8 +151,12 @@ def _may_be_learnt(task: Task, guard: LeakageGuard) -> bool:
 
 
 def _asking(config: CollectConfig, tasks: AgentTasks) -> AgentConfig:
-    arms = {str(name): ArmConfig(toolset=name) for name in config.toolsets}
-    return AgentConfig(tasks=tasks, arms=arms)
+    return AgentConfig(tasks=tasks, arms=_arms(config))
+
+
+def _arms(config: CollectConfig) -> dict[str, ArmConfig]:
+    edits = config.unlock_after_edits
+    return {str(name): ArmConfig(toolset=name, unlock_after_edits=edits) for name in config.toolsets}
 
 
 async def _tools_of(arm: ArmConfig, choice: TaskChoice) -> str:

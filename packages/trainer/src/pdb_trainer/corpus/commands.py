@@ -1,4 +1,4 @@
-"""What ``pdb-trainer corpus`` does: collect, build, show, stats."""
+"""What ``pdb-trainer corpus`` does: collect, harvest, build, show, stats."""
 
 import hashlib
 import json
@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
-from pdb_agent.batch import Progress
+from pdb_agent.run_folder import RunFolder
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pdb_trainer.config import GrpoConfig, SftConfig
 from pdb_trainer.corpus.building import BuildReport, build_corpus
-from pdb_trainer.corpus.collecting import collect
-from pdb_trainer.corpus.display import Display
+from pdb_trainer.corpus.collecting import collect, refuse_changing_tools
+from pdb_trainer.corpus.display import Display, telling_of_episodes
 from pdb_trainer.corpus.gathering import BuildProgress
+from pdb_trainer.corpus.harvest import harvest
 from pdb_trainer.corpus.leakage import open_guard
+from pdb_trainer.corpus.origin import Origin
 from pdb_trainer.corpus.settings import CollectConfig, CorpusSettings
 from pdb_trainer.corpus.store import read_conversation, read_corpus
 from pdb_trainer.renderers.opening import open_renderer
@@ -27,26 +30,61 @@ _TOKENIZER_FILES = {"tokenizer": "tokenizer.json", "chat_template": "chat_templa
 _SHOWN_CHARS = 2000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harvested:
+    """What to harvest of a policy."""
+
+    generation: int
+    """Rounds of training that have made it, from 1."""
+    repetitions: int = 1
+    """Episodes of each task."""
+
+
 def collect_run(config: CollectConfig, out: Path, *, jobs: int, stream: TextIO, progress: TextIO) -> int:
     """Collect episodes in a run's folder; 0 when every one has a valid end."""
+    refuse_changing_tools(config)
     guard = open_guard(config.tasks.root)
-    solved = Counter[bool]()
 
     async def run() -> int:
         with Display("collected", progress) as display:
+            return await collect(config, out, guard, jobs=jobs, tell=telling_of_episodes(display))
 
-            def tell(now: Progress) -> None:
-                if not now.ended.reason.is_infrastructure:
-                    solved[now.ended.graded is not None and now.ended.graded.solved] += 1
-                display.tell(now.done, now.total, f"{solved[True]} of {solved.total()} solved")
+    return _collected(out, anyio.run(run), stream)
 
-            return await collect(config, out, guard, jobs=jobs, tell=tell)
 
-    unfinished = anyio.run(run)
+def harvest_run(
+    config: SftConfig | GrpoConfig, out: Path, harvested: Harvested, stream: TextIO, progress: TextIO
+) -> int:
+    """Collect episodes of the policy that a recipe begins with; 0 when every one has a valid end."""
+    from pdb_trainer.starting_policy import acting, adapter_hash, open_starting_policy  # brings torch
+
+    guard = open_guard(config.tasks.root)
+    acts = acting(config, repetitions=harvested.repetitions)
+    origin = Origin(generation=harvested.generation, adapter_hash=adapter_hash(config.adapter.start))
+
+    async def run() -> int:
+        async with open_starting_policy(config, out) as policy:
+            with Display("harvested", progress) as display:
+                return await harvest(
+                    policy,
+                    origin,
+                    acts,
+                    out,
+                    guard,
+                    jobs=config.sampler.concurrency,
+                    tell=telling_of_episodes(display),
+                )
+
+    return _collected(out, anyio.run(run), stream)
+
+
+def _collected(out: Path, unfinished: int, stream: TextIO) -> int:
     if unfinished:
         stream.write(f"{unfinished} episodes have no valid end: run the same command again.\n")
         return 1
-    stream.write(f"{out}: {solved.total()} new episodes, {solved[True]} of them solved.\n")
+    episodes = [episode for _, episode in RunFolder(out).episodes() if episode.is_valid]
+    solved = sum(episode.solved for episode in episodes)
+    stream.write(f"{out}: {len(episodes)} episodes, {solved} of them solved.\n")
     return 0
 
 

@@ -1,8 +1,11 @@
 """How far collecting and building are: a bar on a terminal, a line now and then elsewhere."""
 
 import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Self, TextIO
 
+from pdb_agent.batch import Progress
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
@@ -46,3 +49,15 @@ class Display:
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def telling_of_episodes(display: Display) -> Callable[[Progress], None]:
+    """What to tell after every episode of a run."""
+    solved = Counter[bool]()
+
+    def tell(now: Progress) -> None:
+        if not now.ended.reason.is_infrastructure:
+            solved[now.ended.graded is not None and now.ended.graded.solved] += 1
+        display.tell(now.done, now.total, f"{solved[True]} of {solved.total()} solved")
+
+    return tell

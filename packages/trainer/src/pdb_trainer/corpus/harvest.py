@@ -10,7 +10,7 @@ from pathlib import Path
 from pdb_agent.batch import Progress
 from pdb_agent.policy import Policy
 
-from pdb_trainer.corpus.collecting import collect
+from pdb_trainer.corpus.collecting import collect, refuse_changing_tools
 from pdb_trainer.corpus.leakage import LeakageGuard
 from pdb_trainer.corpus.origin import Origin
 from pdb_trainer.corpus.settings import CollectConfig
@@ -30,10 +30,11 @@ async def harvest(
     """Collect episodes of a policy in training in ``out``, a run for ``build_corpus`` beside others.
 
     ``config.policy.name`` is set to the policy's. How many episodes are still without a valid end. Raises
-    CorpusError for an origin that is a teacher's, and as ``collect`` does.
+    CorpusError for an origin that is a teacher's, ConfigError for tools that change, and as ``collect`` does.
     """
     if origin.generation == 0:
         raise CorpusError("Generation 0 is for teachers: number a policy in training from 1.")
+    refuse_changing_tools(config)
     named = config.policy.model_copy(update={"name": policy.name})
     return await collect(
         config.model_copy(update={"policy": named}),

@@ -72,6 +72,8 @@ class CollectConfig(Tree):
     tasks: TasksConfig = TasksConfig()
     toolsets: tuple[ToolsetName, ...] = Field(default=(ToolsetName.DEBUG,), min_length=1)
     """Every task is run with each of them."""
+    unlock_after_edits: int = Field(default=5, ge=1)
+    """For unlock-after-k, whose episodes make no examples."""
     repetitions: int = Field(default=1, ge=1)
     backend: Backend | None = None
     """Sandbox; None is the strongest that works."""
