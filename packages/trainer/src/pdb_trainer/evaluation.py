@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 from pdb_agent.batch import Plan, run_batch
 from pdb_agent.config import ArmConfig, LimitsConfig, PolicyConfig, SamplingConfig
@@ -18,7 +19,15 @@ from pdb_agent.sandboxes.probe import choose
 from pdb_agent.task_choice import choose_tasks
 from pdb_agent.validation.stamp import tier_of
 
-from pdb_trainer.config import EvaluationConfig, RunConfig, SamplerConfig, TasksConfig, ToolsetConfig
+from pdb_trainer.config import (
+    EvaluationConfig,
+    GrpoConfig,
+    RunConfig,
+    SamplerConfig,
+    SftConfig,
+    TasksConfig,
+    ToolsetConfig,
+)
 from pdb_trainer.group_pool import Seat
 from pdb_trainer.training_tasks import measuring_tasks
 
@@ -35,6 +44,18 @@ class EvaluationSettings:
     limits: LimitsConfig
     sampler: SamplerConfig
     run: RunConfig
+
+    @classmethod
+    def of(cls, config: SftConfig | GrpoConfig) -> Self:
+        """Those of a run."""
+        return cls(
+            evaluation=config.evaluation,
+            tasks=config.tasks,
+            toolset=config.toolset,
+            limits=config.limits,
+            sampler=config.sampler,
+            run=config.run,
+        )
 
     def is_due(self, step: int) -> bool:
         """Whether a step is one to measure after."""

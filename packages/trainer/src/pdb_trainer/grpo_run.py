@@ -1,6 +1,5 @@
 """What a run of GRPO holds open: learner, sampler, sandboxes, records; and how it goes on."""
 
-import shutil
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from pdb_trainer.policy_source import PolicySource, SourceSettings, open_source
 from pdb_trainer.renderers.opening import prove_renderer
 from pdb_trainer.rollout_store import RolloutStore
 from pdb_trainer.rollout_worker import Reward, RolloutWorker, WorkerSettings
-from pdb_trainer.run_files import EPISODES, EVALUATIONS, ROLLOUTS, SERVER_LOG
+from pdb_trainer.run_files import EPISODES, EVALUATIONS, ROLLOUTS, SERVER_LOG, forget_after, step_name
 from pdb_trainer.run_log import RunLog
 from pdb_trainer.step_report import StepReport
 from pdb_trainer.training_tasks import training_tasks
@@ -137,7 +136,7 @@ async def open_run(config: GrpoConfig, folder: Path, stream: TextIO) -> AsyncGen
                 policy=SeatedPolicy(policy, source.seat),
                 advantage=_advantage(config.algorithm),
                 alarms=AlarmSettings(**config.alarms.model_dump()),
-                evaluation=_evaluation(config),
+                evaluation=EvaluationSettings.of(config),
                 examples=examples,
                 log=log,
                 learned=done,
@@ -145,19 +144,6 @@ async def open_run(config: GrpoConfig, folder: Path, stream: TextIO) -> AsyncGen
             )
             await run.publish(done)
             yield run
-
-
-def step_name(step: int) -> str:
-    """Of a step's folder."""
-    return f"step-{step:06d}"
-
-
-def forget_after(folder: Path, done: int) -> None:
-    """Remove what steps after ``done`` left behind: a run that goes on makes them again."""
-    for kind in (ROLLOUTS, EPISODES, EVALUATIONS):
-        for place in (folder / kind).glob("step-*"):
-            if place.name > step_name(done):
-                shutil.rmtree(place)
 
 
 def _pool(
@@ -238,14 +224,3 @@ def _loss(algorithm: AlgorithmConfig) -> LossSettings:
 def _examples(config: GrpoConfig) -> Sequence[Example]:
     anchor = config.anchor
     return read_examples(anchor.corpus, part="train") if anchor.corpus and anchor.weight else ()
-
-
-def _evaluation(config: GrpoConfig) -> EvaluationSettings:
-    return EvaluationSettings(
-        evaluation=config.evaluation,
-        tasks=config.tasks,
-        toolset=config.toolset,
-        limits=config.limits,
-        sampler=config.sampler,
-        run=config.run,
-    )
