@@ -1,14 +1,13 @@
 """An episode's events as a rollout: the ids that were seen and drawn, and what came of them."""
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from pdb_agent.episode import Answered, Ended, Episode, Replied
 from pdb_agent.messages import CallStatus, Reply, Stop, TokenIds
 
 from pdb_trainer.errors import RolloutError
-from pdb_trainer.rollout import IdArray, Rollout, Turn
+from pdb_trainer.rollout import IdArray, Rollout, Turn, hash_of_ids
 
 _CUT_OFF = "cut_off"
 """Exit reason of an episode without an end."""
@@ -48,11 +47,6 @@ def rollout_of(
     )
 
 
-def prompt_hash(prompt: Sequence[int] | IdArray) -> str:
-    """SHA-256 of ids as little-endian uint32, hexadecimal."""
-    return hashlib.sha256(np.asarray(prompt, dtype="<u4").tobytes()).hexdigest()
-
-
 def _turns(episode: Episode) -> Iterator[Turn]:
     before: IdArray | None = None
     for event in episode.events:
@@ -61,8 +55,8 @@ def _turns(episode: Episode) -> Iterator[Turn]:
         tokens = event.reply.tokens
         if tokens is None:
             raise RolloutError(
-                f"Turn {event.turn} of {episode.started.task} has no token ids: record rollouts with a policy "
-                "that samples token by token, such as LivePolicy."
+                f"Turn {event.turn} of {episode.started.task} has no token ids: record rollouts with a "
+                "policy that samples token by token, such as LivePolicy."
             )
         prompt = np.array(tokens.prompt, dtype=np.uint32)
         yield _turn(event.reply, tokens, prompt, before)
@@ -78,7 +72,7 @@ def _turn(reply: Reply, tokens: TokenIds, prompt: IdArray, before: IdArray | Non
         appended_ids=prompt[len(before) :] if before is not None and continues else prompt,
         continues=continues,
         prompt_length=len(prompt),
-        prompt_hash=prompt_hash(prompt),
+        prompt_hash=hash_of_ids(prompt),
         sampled_ids=np.array(tokens.sampled, dtype=np.uint32),
         logprobs=np.array(tokens.logprobs, dtype=np.float32),
         finish="length" if reply.stop in (Stop.MAX_TOKENS, Stop.CONTEXT) else "stop",
