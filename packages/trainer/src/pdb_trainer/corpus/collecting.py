@@ -1,7 +1,8 @@
 """Collects episodes of the training split: a run of the agent, which goes on where it was stopped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from itertools import count, islice
 from pathlib import Path
 
 from pdb_agent.batch import Plan, PolicyFor, Progress, run_batch
@@ -9,14 +10,13 @@ from pdb_agent.config import ArmConfig, GymConfig
 from pdb_agent.config import RunConfig as AgentConfig
 from pdb_agent.config import TasksConfig as AgentTasks
 from pdb_agent.manifest import describe_tasks, make_manifest, tools_hash
-from pdb_agent.patches import apply_patch
 from pdb_agent.run_commands import Policies, price_of
 from pdb_agent.run_folder import RunFolder
 from pdb_agent.sandbox import SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox, strongest
 from pdb_agent.sandboxes.probe import choose
-from pdb_agent.task import Split, Task
+from pdb_agent.task import Split
 from pdb_agent.task_choice import TaskChoice, choose_tasks
 from pdb_agent.task_files import find_tasks_root, load_all
 from pdb_agent.toolbox import open_toolbox
@@ -24,13 +24,13 @@ from pdb_agent.toolsets import ToolsetName
 from pdb_agent.validation.stamp import tier_of
 
 from pdb_trainer.config import GymTasksConfig
-from pdb_trainer.corpus.leakage import LeakageGuard, task_to_learn
+from pdb_trainer.corpus.leakage import LeakageGuard, gym_task, task_to_learn
 from pdb_trainer.corpus.origin import Origin, write_origin
 from pdb_trainer.corpus.settings import CollectConfig
 from pdb_trainer.errors import ConfigError
 
-_MOST_ROUNDS = 20
-"""Times that the gym is asked for more tasks, when some that it makes are held out."""
+_MOST_PASSED_OVER = 20
+"""Tasks of the gym that may be held out for one that is not, before that is too many."""
 
 
 async def collect(
@@ -113,41 +113,29 @@ def choose_training_tasks(config: CollectConfig, guard: LeakageGuard) -> tuple[T
 def _gym_tasks(
     config: CollectConfig, gym: GymTasksConfig, guard: LeakageGuard
 ) -> tuple[TaskChoice, AgentTasks]:
-    """The first ``gym.count`` tasks of the gym that are not held out."""
-    count = gym.count
-    for _ in range(_MOST_ROUNDS):
-        tasks = AgentTasks(gym=GymConfig(families=gym.families, count=count, held_out=False))
-        made = choose_tasks(_asking(config, tasks))
-        allowed = [task for task in made.tasks if _may_be_learnt(task, guard)]
-        if len(allowed) >= gym.count:
-            chosen = _within(allowed[: gym.count], config.tasks.ids)
-            ids = tuple(task.id for task in chosen.tasks)
-            return _with_menus(chosen, made), tasks.model_copy(update={"ids": ids})
-        count += 2 * (gym.count - len(allowed))
-    raise ConfigError(f"The gym has no {gym.count} tasks beside those held out: ask for fewer.")
+    """The first ``gym.count`` tasks of the gym that are not held out, or those of them that have an id."""
+    numbered = islice(_gym_names(gym), _MOST_PASSED_OVER * gym.count + _MOST_PASSED_OVER)
+    allowed = list(islice((one for one in numbered if _may_be_learnt(one[1], guard)), gym.count))
+    if len(allowed) < gym.count:
+        raise ConfigError(f"The gym has no {gym.count} tasks beside those held out: ask for fewer.")
+    names = [name for _, name in allowed]
+    if unknown := [name for name in config.tasks.ids if name not in names]:
+        raise ConfigError(f"{unknown[0]} is none of the {gym.count} tasks of the gym to learn from.")
+    made = GymConfig(families=gym.families, count=allowed[-1][0] + 1, held_out=False)
+    tasks = AgentTasks(gym=made, ids=config.tasks.ids or tuple(names))
+    return choose_tasks(_asking(config, tasks)), tasks
 
 
-def _within(tasks: list[Task], ids: tuple[str, ...]) -> TaskChoice:
-    names = {task.id for task in tasks}
-    if unknown := [name for name in ids if name not in names]:
-        raise ConfigError(
-            f"{unknown[0]} is none of the {len(tasks)} tasks of the gym that may be learnt from."
-        )
-    return TaskChoice(tasks=tuple(task for task in tasks if not ids or task.id in ids))
+def _gym_names(gym: GymTasksConfig) -> Iterator[tuple[int, str]]:
+    """Names of the gym's tasks in the order in which it makes them, numbered."""
+    for number in count():
+        seed, turn = divmod(number, len(gym.families))
+        yield number, f"gym_{gym.families[turn]}_{seed}"
 
 
-def _with_menus(chosen: TaskChoice, made: TaskChoice) -> TaskChoice:
-    ids = {task.id for task in chosen.tasks}
-    return TaskChoice(
-        tasks=chosen.tasks,
-        menus={name: menu for name, menu in made.menus.items() if name in ids},
-        right_operations={name: one for name, one in made.right_operations.items() if name in ids},
-    )
-
-
-def _may_be_learnt(task: Task, guard: LeakageGuard) -> bool:
-    solved = apply_patch(task.solution, task.workspace)
-    return all(guard.allows_program(solved[path].decode()) for path in task.editable)
+def _may_be_learnt(name: str, guard: LeakageGuard) -> bool:
+    task = gym_task(name)
+    return task is not None and guard.allows(task)
 
 
 def _asking(config: CollectConfig, tasks: AgentTasks) -> AgentConfig:

@@ -77,9 +77,9 @@ class LeakageGuard:
             return f"has the program of {name}, which the gym holds out"
         return None
 
-    def allows_program(self, source: str) -> bool:
-        """Whether the right program of a task of the gym is none of those held out."""
-        return _fingerprint(source) not in self._right
+    def allows(self, task: GymTask) -> bool:
+        """Whether the gym's task is none of the programs held out, whatever its defect."""
+        return _hash(task.fingerprint) not in self._right
 
     def _program_held_out(self, task: SourceTask) -> str | None:
         if task.program is not None:
