@@ -171,6 +171,7 @@ async def test_a_reply_keeps_its_weights_while_newer_ones_come_and_its_own_would
             await sampler.sample(short)
         assert not replies
         assert publisher.live == ("policy-v0", "policy-v3", "policy-v4", "policy-v5")
+        assert not await publisher._carrier.forget(publisher._live["policy-v0"])  # its worker knows better
     (reply,) = replies
     trainer.load_adapter(own)
     drawn = [(request, reply)]

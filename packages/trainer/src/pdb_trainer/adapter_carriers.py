@@ -68,7 +68,8 @@ class MemoryCarrier:
         with os.fdopen(os.memfd_create(label), "wb") as file:
             await anyio.to_thread.run_sync(file.write, content)
             file.flush()
-            path, digest = f"/proc/{os.getpid()}/fd/{file.fileno()}", hashlib.sha256(content).hexdigest()
+            path = f"/proc/{os.getpid()}/fd/{file.fileno()}"
+            digest = await anyio.to_thread.run_sync(_sha256, content)
             try:
                 await self._call("policy_stage_file", name=label, config=config, path=path, sha256=digest)
             except ServerFailedError as error:
@@ -106,6 +107,10 @@ class FolderCarrier:
 
 def _content(tensors: Mapping[str, Tensor]) -> bytes:
     return save({name: value.contiguous() for name, value in tensors.items()})
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _base64(content: bytes) -> str:
