@@ -44,7 +44,7 @@ def packed_attention(
     """
     starts: tuple[int, ...] | None = kwargs.pop("row_starts", None)
     if starts is None:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        return _with_mask(module, query, key, value, attention_mask, **kwargs)
     window: int | None = kwargs.get("sliding_window")
     parts: list[Tensor] = []
     for start, end in pairwise(starts):
@@ -64,3 +64,20 @@ def packed_attention(
             )
         )
     return torch.cat(parts, dim=2).transpose(1, 2), None
+
+
+def _with_mask(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **kwargs: Any
+) -> tuple[Tensor, Tensor | None]:
+    """As transformers does it, which on a CPU would copy grouped keys and values for every query head."""
+    if mask is None or query.device.type != "cpu":
+        return sdpa_attention_forward(module, query, key, value, mask, **kwargs)
+    attended = scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        scale=kwargs.get("scaling"),
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
+    return attended.transpose(1, 2), None
