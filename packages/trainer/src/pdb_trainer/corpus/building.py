@@ -22,7 +22,7 @@ from pdb_trainer.corpus.holding_out import held_out_groups
 from pdb_trainer.corpus.leakage import LeakageGuard
 from pdb_trainer.corpus.selection import select
 from pdb_trainer.corpus.settings import CorpusSettings
-from pdb_trainer.corpus.writing import Contents, write_corpus
+from pdb_trainer.corpus.writing import Contents, refuse_other_folder, write_corpus
 from pdb_trainer.errors import CorpusError
 from pdb_trainer.renderers.renderer import Renderer
 
@@ -60,6 +60,7 @@ def build_corpus(
     Equal runs, settings and renderer give equal bytes. Raises LeakageError for a task that must not be
     learnt from, CorpusError when nothing is left or ``out`` cannot be written.
     """
+    refuse_other_folder(out)
     gathered = Gatherer(settings, renderer, guard).read(runs, tell)
     chosen = _choose(gathered, settings)
     report = _report(gathered, [one.example for one in chosen])

@@ -145,7 +145,7 @@ def stats(folder: Path, stream: TextIO) -> int:
     lengths = sorted(len(one.token_ids) for one in corpus.examples)
     if lengths:
         console.print(
-            f"{len(lengths)} examples of {len({one.task for one in corpus.examples})} tasks; tokens: median "
+            f"{len(lengths)} examples, tasks: {len({one.task for one in corpus.examples})}; tokens: median "
             f"{lengths[len(lengths) // 2]:,}, longest {lengths[-1]:,}",
             highlight=False,
         )
@@ -173,7 +173,7 @@ def report_text(report: BuildReport) -> str:
     for kind, parts in report.examples.items():
         lines.append(f"  {kind}: {parts.get('train', 0)} to train, {parts.get('held_out', 0)} held out")
     lines.append(
-        f"{report.tasks} tasks, {report.tokens:,} tokens, {report.trained_tokens:,} of them to train"
+        f"tasks: {report.tasks}; tokens: {report.tokens:,}, {report.trained_tokens:,} of them to train"
     )
     dropped = ", ".join(f"{why} {count}" for why, count in report.dropped_microskills.items())
     if dropped:

@@ -37,8 +37,7 @@ class Contents:
 
 def write_corpus(folder: Path, contents: Contents) -> None:
     """Write a corpus, whole or not at all; one that is there is replaced. Raises CorpusError."""
-    if folder.exists() and not (folder / MANIFEST).exists() and any(folder.iterdir()):
-        raise CorpusError(f"{folder} holds something that is no corpus: give another folder.")
+    refuse_other_folder(folder)
     draft = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         draft.mkdir(parents=True)
@@ -52,6 +51,12 @@ def write_corpus(folder: Path, contents: Contents) -> None:
         ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise CorpusError for a folder that holds anything but a corpus."""
+    if folder.exists() and not (folder / MANIFEST).exists() and any(folder.iterdir()):
+        raise CorpusError(f"{folder} holds something that is no corpus: give another folder.")
 
 
 def _files(contents: Contents) -> dict[str, bytes]:
