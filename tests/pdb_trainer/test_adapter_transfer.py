@@ -1,21 +1,29 @@
 """Versions on a server that only pretends: what it is told, in which order, and when something is freed."""
 
 import base64
+import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any, cast
 
+import anyio
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pdb_trainer.adapter_files import write_adapter
 from pdb_trainer.adapter_transfer import AdapterPublisher, LocalPublisher, open_adapter_publisher
 from pdb_trainer.errors import CheckpointError, SamplerError, SamplerUnavailableError, ServerModelError
 from pdb_trainer.lora import LoraSettings
 from pdb_trainer.policy_versions import PolicyVersions
-from pdb_trainer.vllm_http import HttpRules
+from pdb_trainer.vllm_http import HttpRules, VllmHttp
 from safetensors.torch import load
 from torch import Tensor
 
-from tests.pdb_trainer.loopback_vllm import Exchange, Loopback, loopback
+from tests.pdb_trainer.loopback_vllm import Exchange, Json, Loopback, loopback
 
 pytestmark = pytest.mark.anyio
 LOAD, UNLOAD, RPC = "/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/collective_rpc"
@@ -280,3 +288,70 @@ async def test_no_server_is_infrastructure(versions: PolicyVersions):
     with pytest.raises(SamplerUnavailableError, match="No vLLM server answers"):
         async with open_adapter_publisher("http://127.0.0.1:9", versions, LORA, rules=rules):
             pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overheard(Exchange):
+    """An exchange without a connection."""
+
+    said: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
+
+    def say(self, status: int, body: Json | bytes) -> None:
+        self.said.append((status, body if isinstance(body, bytes) else json.dumps(body).encode()))
+
+
+class Direct(VllmHttp):
+    """Asks the pretended server without a network."""
+
+    def __init__(self, server: Loopback) -> None:
+        super().__init__("http://elsewhere:1")
+        self._server = server
+
+    async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+        exchange = Overheard(path=path, body=dict(body or {}), handler=cast(BaseHTTPRequestHandler, None))
+        self._server.answer(exchange)
+        ((status, content),) = exchange.said
+        assert status == 200, content
+        return content
+
+
+@pytest.mark.slow
+@given(
+    lag=st.integers(0, 2),
+    steps=st.lists(st.sampled_from(["publish", "publish", "begin", "end", "busy", "idle"]), max_size=25),
+)
+@settings(max_examples=25, deadline=None)
+def test_whatever_comes_and_goes_the_weights_in_use_are_served_and_can_be_looked_up(
+    lag: int, steps: list[str]
+):
+    anyio.run(_come_and_go, lag, steps)
+
+
+async def _come_and_go(lag: int, steps: list[str]) -> None:
+    server, versions, replies, number = Loopback(), PolicyVersions(), list[ExitStack](), 0
+    http = Direct(server)
+    publisher = AdapterPublisher(http, versions, LORA, lag=lag)
+    in_use: list[str] = []
+    for step in steps:
+        match step:
+            case "publish":
+                await publisher.publish(number, tensors())
+                number += 1
+            case "begin":
+                reply = ExitStack()
+                in_use.append(reply.enter_context(versions.use()))
+                replies.append(reply)
+            case "end" if replies:
+                replies.pop(0).close()
+                in_use.pop(0)
+            case "busy":
+                server.busy.update(server.staged)
+            case _:
+                server.busy.clear()
+        staged = {label.partition("@")[0] for label in server.staged}
+        assert set(in_use) <= {"base", *server.models}
+        assert set(server.models) <= {"base", *staged}
+        assert server.models == ["base", *publisher.live]
+        assert len(publisher.live) <= lag + 2 + len(set(in_use))
+        assert versions.current == (f"policy-v{number - 1}" if number else "base")
+    await http.aclose()
