@@ -2,13 +2,22 @@
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from pdb_trainer.advantage import weigh_equally
-from pdb_trainer.corpus.example import Example
+from pdb_trainer.corpus.commands import tokenizer_hashes
+from pdb_trainer.corpus.example import Example, Part
+from pdb_trainer.corpus.store import read_examples, read_manifest, refuse_other_hashes
 from pdb_trainer.packing import Microbatch, pack
 from pdb_trainer.sequences import Row
+
+
+def examples_for(model: Path, corpus: Path, part: Part) -> list[Example]:
+    """A part of a corpus that was tokenised for the model in a folder. Raises CorpusError, LeakageError."""
+    refuse_other_hashes(read_manifest(corpus), tokenizer_hashes(model))
+    return read_examples(corpus, part=part)
 
 
 def row_of(example: Example) -> Row:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 import anyio.abc
+from pdb_agent.errors import AgentError
 
+from pdb_trainer.errors import TrainerError
 from pdb_trainer.groups import Changes, Groups, GroupSettings, Left, SealedGroup
 from pdb_trainer.rollout import Rollout
 from pdb_trainer.rollout_worker import Job
@@ -100,6 +102,7 @@ class _Step:
         self._filled = Filled()
         self._done = 0
         self._changed = anyio.Event()
+        self._all_seated = anyio.Event()
         for draw in draws:
             self._groups.open(draw.group)
         self._enqueue()
@@ -111,21 +114,31 @@ class _Step:
             for index, job in enumerate(self._jobs):
                 lots[index % workers].append(job)
             self._jobs.clear()
+        failure: Exception | None = None
+        try:
+            await self._run_all(lots)
+        except* (TrainerError, AgentError, OSError) as several:
+            failure = _first(several)
+        if failure is not None:
+            raise failure
+        order = {group: place for place, group in enumerate(self._tasks)}
+        self._filled.sealed.sort(key=lambda one: order[one.group])
+        return self._filled
+
+    async def _run_all(self, lots: Sequence[deque[Job]]) -> None:
         async with anyio.create_task_group() as clock:
             if not self._settings.in_order:
                 clock.start_soon(self._tick)
             async with anyio.create_task_group() as tasks:
                 for number, lot in enumerate(lots):
-                    # Everybody sits down before the first one asks for a reply.
                     await tasks.start(self._work, f"worker-{number:03d}", lot)
+                self._all_seated.set()
             clock.cancel_scope.cancel()
-        order = {group: place for place, group in enumerate(self._tasks)}
-        self._filled.sealed.sort(key=lambda one: order[one.group])
-        return self._filled
 
     async def _work(self, key: str, lot: deque[Job], *, task_status: anyio.abc.TaskStatus[None]) -> None:
         async with self._seat(key):
             task_status.started()
+            await self._all_seated.wait()  # nobody asks for a reply while others are still to sit down
             while (job := lot.popleft() if lot else await self._next()) is not None:
                 await self._episode(job)
 
@@ -169,3 +182,9 @@ class _Step:
                 job = Job(step=self._step, group=group, task=self._tasks[group], number=self._numbers[group])
                 self._numbers[group] += 1
                 self._jobs.append(job)
+
+
+def _first(group: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure of a group, however deep it lies."""
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error

@@ -19,8 +19,8 @@ from pdb_trainer.advantage import AdvantageSettings
 from pdb_trainer.alarms import AlarmSettings
 from pdb_trainer.config import AlgorithmConfig, GrpoConfig, RewardConfig
 from pdb_trainer.corpus.example import Example
-from pdb_trainer.corpus.store import read_examples
 from pdb_trainer.evaluation import EvaluationSettings, SeatedPolicy, evaluate
+from pdb_trainer.example_rows import examples_for
 from pdb_trainer.group_pool import GroupPool, PoolSettings
 from pdb_trainer.groups import GroupSettings, SealedGroup
 from pdb_trainer.grpo_numbers import SHOWN
@@ -223,4 +223,6 @@ def _loss(algorithm: AlgorithmConfig) -> LossSettings:
 
 def _examples(config: GrpoConfig) -> Sequence[Example]:
     anchor = config.anchor
-    return read_examples(anchor.corpus, part="train") if anchor.corpus and anchor.weight else ()
+    if anchor.corpus is None or not anchor.weight:
+        return ()
+    return examples_for(config.model.path, anchor.corpus, "train")

@@ -16,9 +16,9 @@ import anyio.lowlevel
 from pdb_trainer import learner_opening
 from pdb_trainer.advantage import weigh_equally
 from pdb_trainer.config import SftConfig
-from pdb_trainer.corpus.store import read_examples
+from pdb_trainer.corpus.example import Part
 from pdb_trainer.errors import CorpusError
-from pdb_trainer.example_rows import row_of
+from pdb_trainer.example_rows import examples_for, row_of
 from pdb_trainer.learner import Learner
 from pdb_trainer.measuring import Measuring, open_measuring
 from pdb_trainer.microbatch_loss import LikelihoodObjective
@@ -148,12 +148,12 @@ async def open_run(config: SftConfig, folder: Path, stream: TextIO) -> AsyncGene
             )
 
 
-def read_rows(config: SftConfig, part: str) -> tuple[list[Row], int]:
+def read_rows(config: SftConfig, part: Part) -> tuple[list[Row], int]:
     """Rows of a part of the corpus, and how many are too long. Raises CorpusError, LeakageError."""
     wanted, most = config.corpus.kinds, config.batch.microbatch_tokens
     examples = [
         example
-        for example in read_examples(config.corpus.path, part="train" if part == "train" else "held_out")
+        for example in examples_for(config.model.path, config.corpus.path, part)
         if not wanted or example.kind in wanted
     ]
     rows = [row_of(example) for example in examples if example.trained[1:].any()]
