@@ -1,6 +1,5 @@
 """The policy that a run would begin with, for whoever wants to see it act without learning."""
 
-import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from pdb_agent.config import PolicyConfig, SamplingConfig
 from pdb_agent.policy import Policy
 
 from pdb_trainer import learner_opening
-from pdb_trainer.adapter_files import WEIGHTS
+from pdb_trainer.adapter_files import read_adapter, tensor_hash
 from pdb_trainer.config import GrpoConfig, SftConfig
 from pdb_trainer.corpus.settings import CollectConfig
 from pdb_trainer.evaluation import SeatedPolicy
@@ -45,10 +44,8 @@ def policy_name(config: SftConfig | GrpoConfig) -> str:
 
 
 def adapter_hash(adapter: Path | None) -> str | None:
-    """Of the weights in an adapter's folder; None without one. Raises OSError."""
-    if adapter is None:
-        return None
-    return hashlib.sha256((adapter / WEIGHTS).read_bytes()).hexdigest()
+    """Of the weights in an adapter's folder, as an export tells it; None without. Raises CheckpointError."""
+    return None if adapter is None else tensor_hash(read_adapter(adapter)[0])
 
 
 def acting(config: SftConfig | GrpoConfig, *, repetitions: int) -> CollectConfig:
