@@ -84,7 +84,7 @@ class RowsCache(Cache):
 
     def at(self, first_row: int, positions: Tensor, length: int) -> "RowsCache":
         """Direct the next forward pass to ``positions [B, T]``, which sees ``length`` keys of each row."""
-        self.place.rows = torch.arange(first_row, first_row + len(positions))
+        self.place.rows = torch.arange(first_row, first_row + len(positions), device=positions.device)
         self.place.positions = positions
         self.place.first_row = first_row
         self.place.length = length
@@ -136,7 +136,7 @@ class PrefixStore:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._bytes = 0
+        self.bytes = 0
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
 
     def keep(self, ids: Ids, states: list[tuple[Tensor, Tensor]]) -> None:
@@ -147,9 +147,9 @@ class PrefixStore:
             return
         copied = [(keys.clone(), values.clone()) for keys, values in states]
         self._kept[key] = _Kept(ids=ids, states=copied, bytes=size)
-        self._bytes += size
-        while self._bytes > self._most_bytes:
-            self._bytes -= self._kept.popitem(last=False)[1].bytes
+        self.bytes += size
+        while self.bytes > self._most_bytes:
+            self.bytes -= self._kept.popitem(last=False)[1].bytes
 
     def longest(self, ids: Ids) -> tuple[int, list[tuple[Tensor, Tensor]]]:
         """How much of the beginning of ``ids`` is there, and its states; what ends there is used up.
@@ -166,13 +166,13 @@ class PrefixStore:
         kept = self._kept[key]
         self._kept.move_to_end(key)
         if best == len(kept.ids):
-            self._bytes -= self._kept.pop(key).bytes
+            self.bytes -= self._kept.pop(key).bytes
         return best, [(keys[:, :best], values[:, :best]) for keys, values in kept.states]
 
     def clear(self) -> None:
         """Forget everything: the weights have changed."""
         self._kept.clear()
-        self._bytes = 0
+        self.bytes = 0
 
 
 def shared(one: Ids, other: Ids) -> int:

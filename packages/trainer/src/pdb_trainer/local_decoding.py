@@ -104,6 +104,9 @@ class Decoder:
         self._rows: list[_Row] = []
         parameters = inspect.signature(getattr(model, "forward", model)).parameters
         self._can_choose_logits = "logits_to_keep" in parameters
+        weights = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
+        self._dtype = torch.float32 if weights is None else weights.dtype
+        self._device = torch.device("cpu") if weights is None else weights.device
 
     @property
     def active(self) -> int:
@@ -168,22 +171,19 @@ class Decoder:
     def _forward(self, first_row: int, tokens: Tensor, positions: Tensor, at: Tensor | None) -> Tensor:
         """Logits ``[B, V]`` at one place of each row; the last where ``at`` is None."""
         length = _rounded(int(positions.max()) + 1, LENGTH_STEP)
-        is_later = torch.arange(length) > positions[:, None, :, None]
-        mask = torch.zeros(is_later.shape, dtype=self._dtype()).masked_fill_(is_later, float("-inf"))
+        positions = positions.to(self._device)
+        is_later = torch.arange(length, device=self._device) > positions[:, None, :, None]
+        mask = torch.zeros(is_later.shape, dtype=self._dtype, device=self._device)
         choice = {"logits_to_keep": 1 if at is None else at} if self._can_choose_logits else {}
         logits = self._model(
-            input_ids=tokens,
-            attention_mask=mask,
+            input_ids=tokens.to(self._device),
+            attention_mask=mask.masked_fill_(is_later, float("-inf")),
             position_ids=positions,
             past_key_values=self._cache.at(first_row, positions, length),
             use_cache=True,
             **choice,
         ).logits
-        return logits[:, -1] if choice or at is None else logits[:, int(at)]
-
-    def _dtype(self) -> torch.dtype:
-        parameters = getattr(self._model, "parameters", None)
-        return next(iter(parameters())).dtype if parameters else torch.float32
+        return (logits[:, -1] if choice or at is None else logits[:, int(at)]).cpu()
 
     def _take(self, rows: slice, logits: Tensor) -> list[Drawn]:
         """Draw one token for each of ``rows``, and hand over the rows that are done with it."""

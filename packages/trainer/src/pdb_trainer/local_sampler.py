@@ -184,6 +184,7 @@ class LocalSampler:
         """Draw for everybody until one's own reply is there."""
         self._is_drawing = True
         try:
+            await anyio.lowlevel.checkpoint()  # others who are about to ask do
             while ticket.outcome is None and (self._running or (not self._is_held and self._is_ready())):
                 self._decoder.drop(frozenset(self._abandoned))
                 self._abandoned.clear()
@@ -193,9 +194,6 @@ class LocalSampler:
                 await anyio.lowlevel.checkpoint()
         finally:
             self._is_drawing = False
-            if not self._running:
-                self._paused.set()
-                self._paused = anyio.Event()
 
     def _begin(self) -> list[tuple[int, SampleRequest]]:
         """The requests that get a row now."""
@@ -242,7 +240,10 @@ class LocalSampler:
                 self._abandoned.add(number)
 
     def _wake_one(self) -> None:
-        """Let somebody else draw, if there is something to draw."""
+        """Let somebody else draw, if there is something to draw; tell whoever waits for a pause of one."""
+        if not self._running and not self._is_drawing:
+            self._paused.set()
+            self._paused = anyio.Event()
         if self._may_draw():
             waiting = (*self._running.values(), *self._queue, *self._waiting)
             waiting[0].woken.set()
