@@ -53,8 +53,13 @@ class Filled:
     sealed: list[SealedGroup] = field(default_factory=list[SealedGroup])
     """In the order in which they were drawn."""
     left: list[Left] = field(default_factory=list[Left])
-    uniform: int = 0
-    """Groups that were set aside because nothing is to be learned from them."""
+    set_aside: list[SealedGroup] = field(default_factory=list[SealedGroup])
+    """Groups that nothing is to be learned from."""
+
+    @property
+    def rollouts(self) -> list[Rollout]:
+        """Of all groups."""
+        return [rollout for group in (*self.sealed, *self.set_aside) for rollout in group.rollouts]
 
 
 class GroupPool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pdb_trainer.alarms import alarms
-from pdb_trainer.batch_making import Batch, enough, is_uniform, make_batch
+from pdb_trainer.batch_making import Batch, enough, make_batch
 from pdb_trainer.config import GrpoConfig
 from pdb_trainer.example_rows import replay_pack
 from pdb_trainer.group_pool import Draw, Filled
@@ -55,21 +55,19 @@ async def collect(run: GrpoRun, step: int) -> Filled:
     run.keep(step, filled.sealed)
     if algorithm.uniform == "skip":
         return filled
-    tried = algorithm.groups
-    while (missing := algorithm.groups - len(enough(filled.sealed, algorithm.groups))) > 0:
-        missing = min(missing, algorithm.resample_tries - tried)
-        if missing <= 0:
-            run.log.say(
-                f"Step {step}: {len(filled.sealed)} groups were tried, and too few of them are mixed."
-            )
-            break
+    tried, mixed = algorithm.groups, enough(filled.sealed, algorithm.groups)
+    while len(mixed) < algorithm.groups and tried < algorithm.resample_tries:
+        missing = min(algorithm.groups - len(mixed), algorithm.resample_tries - tried)
         more = await run.pool.fill([next(draws) for _ in range(missing)], step)
         run.keep(step, more.sealed)
-        tried += missing
         filled.sealed += more.sealed
         filled.left += more.left
-    filled.uniform = sum(map(is_uniform, filled.sealed))
-    filled.sealed = enough(filled.sealed, algorithm.groups)
+        tried, mixed = tried + missing, enough(filled.sealed, algorithm.groups)
+    if len(mixed) < algorithm.groups:
+        run.log.say(f"Step {step}: {tried} groups were tried, and {len(mixed)} of them are mixed.")
+    names = {group.group for group in mixed}
+    filled.set_aside = [group for group in filled.sealed if group.group not in names]
+    filled.sealed = mixed
     return filled
 
 
@@ -99,13 +97,13 @@ def numbers_of(
 ) -> Iterator[tuple[str, float]]:
     """All to be logged of a step; what is alarming is said too."""
     run.reports.append(report)
-    warnings = alarms(run.reports, truncated(batch.rollouts), run.alarms)
+    warnings = alarms(run.reports, truncated(filled.rollouts), run.alarms)
     for warning in warnings:
         run.log.say(f"Step {step}: {warning}")
-    yield from rollout_numbers(batch.rollouts, filled.left)
+    yield from rollout_numbers(filled.rollouts, filled.left)
     yield from batch_numbers(batch)
     yield from report_numbers(report)
-    yield "groups/set_aside", filled.uniform
+    yield "groups/set_aside", len(filled.set_aside)
     yield "alarms", len(warnings)
 
 
