@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 from pdb_agent.config import ArmConfig, GymConfig
 from pdb_agent.config import RunConfig as AgentConfig
@@ -11,7 +12,7 @@ from pdb_agent.task_choice import TaskChoice, choose_tasks
 from pdb_agent.task_files import find_tasks_root, load_all
 
 from pdb_trainer.config import TasksConfig, ToolsetConfig
-from pdb_trainer.errors import LeakageError
+from pdb_trainer.corpus.leakage import open_guard, task_to_learn
 
 
 def training_tasks(tasks: TasksConfig, toolset: ToolsetConfig) -> TaskChoice:
@@ -19,17 +20,16 @@ def training_tasks(tasks: TasksConfig, toolset: ToolsetConfig) -> TaskChoice:
 
     Raises LeakageError for one of another split, and AgentError where there are none.
     """
-    if tasks.gym is None and tasks.ids:
-        chosen = load_all(tasks.root or find_tasks_root(), split=None, ids=tasks.ids)
-        refuse_others(chosen)
     gym = None
     if tasks.gym is not None:
         gym = GymConfig(families=tasks.gym.families, count=tasks.gym.count, held_out=False)
+    elif tasks.ids:  # else one of another split would just not be there
+        _refuse_others(load_all(tasks.root or find_tasks_root(), ids=tasks.ids), tasks.root)
     split = Split.TRAIN if gym is None else None
-    choice = choose_tasks(
-        _agent_config(AgentTasks(root=tasks.root, split=split, ids=tasks.ids, gym=gym), toolset)
-    )
-    refuse_others(choice.tasks)
+    chosen = AgentTasks(root=tasks.root, split=split, ids=tasks.ids, gym=gym)
+    choice = choose_tasks(_agent_config(chosen, toolset))
+    if gym is None:  # those of the gym are never held out
+        _refuse_others(choice.tasks, tasks.root)
     return choice
 
 
@@ -39,15 +39,6 @@ def measuring_tasks(tasks: TasksConfig, count: int | None) -> AgentTasks:
         return AgentTasks(gym=GymConfig(families=tasks.gym.families, count=count, held_out=True))
     validation = load_all(tasks.root or find_tasks_root(), split=Split.VALIDATION, ids=())
     return AgentTasks(root=tasks.root, ids=tuple(task.id for task in validation[:count]))
-
-
-def refuse_others(tasks: tuple[Task, ...]) -> None:
-    """Raise LeakageError for a task that is not of the training split."""
-    for task in tasks:
-        if task.split is not Split.TRAIN:
-            raise LeakageError(
-                f"The task {task.id} is of the {task.split} split, which never enters training: leave it out."
-            )
 
 
 def endless(count: int, seed: int, position: int) -> Iterator[int]:
@@ -64,3 +55,10 @@ def endless(count: int, seed: int, position: int) -> Iterator[int]:
 def _agent_config(tasks: AgentTasks, toolset: ToolsetConfig) -> AgentConfig:
     arm = ArmConfig(toolset=toolset.name, unlock_after_edits=toolset.unlock_after_edits)
     return AgentConfig(tasks=tasks, arms={"policy": arm}, backend=toolset.backend)
+
+
+def _refuse_others(tasks: tuple[Task, ...], root: Path | None) -> None:
+    """Raise LeakageError for the first one that must not be learned from."""
+    guard = open_guard(root)
+    for task in tasks:
+        guard.check(task_to_learn(task))
