@@ -246,6 +246,14 @@ def test_the_anchor_adds_its_share_of_the_replay_packs_mean_negative_log_likelih
     assert report.entropy == without.entropy
 
 
+def test_the_anchor_alone_makes_its_pack_likelier():
+    learner = a_learner(kl=False, optimiser=replace(FAST, learning_rate=0.01))
+    anchor = one_microbatch(weigh_equally([a_row(9, seed=7)]))
+    losses = [learner.update([], objective=POLICY, anchor=anchor).anchor_loss or 0.0 for _ in range(5)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] - 0.05
+
+
 def test_a_sampler_of_the_same_weights_is_in_parity_and_one_of_others_is_not():
     learner = a_learner(kl=False)
     packed = one_microbatch(ROWS)

@@ -12,7 +12,7 @@ from pdb_trainer.model import PackedTensors, PolicyModel, load_policy, prepared
 from pdb_trainer.packing import Microbatch, idle_microbatch
 from pdb_trainer.sequences import Row
 from torch import Tensor
-from transformers import GenerationConfig
+from transformers import GenerationConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 from tests.pdb_trainer.tiny_models import Family, a_row, one_microbatch, tiny_network, tiny_policy
 
@@ -156,6 +156,30 @@ def test_half_precision_computes_in_half_with_adapters_kept_in_single():
     assert model.hidden(tensors(one_microbatch(ROWS))).dtype == torch.bfloat16
     _, gradients = logprobs_and_gradients(model, [one_microbatch(ROWS)])
     assert {each.dtype for each in gradients} == {torch.float32}
+
+
+def test_experts_are_left_alone_and_that_is_said(caplog: pytest.LogCaptureFixture):
+    config = Qwen3MoeConfig(
+        vocab_size=61,
+        hidden_size=16,
+        intermediate_size=24,
+        moe_intermediate_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        num_experts=4,
+        num_experts_per_tok=2,
+        initializer_range=0.3,
+        pad_token_id=0,
+    )
+    network = Qwen3MoeForCausalLM(config)
+    model = PolicyModel(prepared(network, checkpointing=False), LoraSettings(rank=2))
+    assert "Experts are not adapted yet" in caplog.text
+    assert model.adapters.targets == ["k_proj", "o_proj", "q_proj", "v_proj"]
+    packed = one_microbatch(ROWS)
+    together, _ = logprobs_and_gradients(model, [packed])
+    alone, _ = logprobs_and_gradients(model, [one_microbatch([ROWS[index]]) for index in packed.rows])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-5)
 
 
 def test_an_idle_microbatch_has_a_gradient_of_zero():

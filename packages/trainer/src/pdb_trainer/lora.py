@@ -4,6 +4,7 @@ An adapter's matrices are kept in full precision and used in the base's: the lea
 the one that a server computes with the published adapter.
 """
 
+import logging
 import math
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,11 @@ REFERENCE = "reference"
 
 PREFIX = "base_model.model."
 """What peft puts before a module's name."""
+
+EXPERTS_RANK = 3
+"""Dimensions of a weight that holds all experts of a layer."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,12 @@ class Adapters:
         self.settings = settings
         self._switch = Switch()
         self._layers = dict(_replaced(network, settings, self._switch, untouched))
+        if experts := [name for name, each in network.named_parameters() if each.ndim == EXPERTS_RANK]:
+            _log.warning(
+                "Experts are not adapted yet (%s and %d more): attention and dense layers are what learns.",
+                experts[0],
+                len(experts) - 1,
+            )
         if not self._layers:
             raise LearnerError("The model has no linear layer to adapt: choose a transformer's folder.")
         self._add(POLICY, trained=True)
