@@ -80,7 +80,7 @@ def test_passes_are_counted_by_task_and_a_probe_that_is_there_is_only_counted(tm
     assert len(told) == 4
     text = io.StringIO()
     write_report(made, text)
-    assert "2 tasks: 1 never passed, 1 mixed (50%), 0 always passed" in text.getvalue()
+    assert "tasks: 2; 1 never passed, 1 mixed (50%), 0 always passed" in text.getvalue()
     assert "P(mixed group) at 2 episodes a group: 0.250" in text.getvalue()
     assert "mixed groups to expect in 4 tries: 1.00; wanted: 1" in text.getvalue()
 

@@ -205,6 +205,12 @@ def test_a_folder_without_episodes_or_that_is_no_run_is_said(tmp_path: Path, ren
         build_of(tmp_path / "nowhere")
 
 
+def test_runs_are_told_apart_by_their_names(tmp_path: Path, renderer: TemplateRenderer):
+    runs = [write_run(tmp_path / place / "run", [of(*GOOD)]) for place in ("one", "other")]
+    with pytest.raises(CorpusError, match="More than one run is called run"):
+        build_corpus(CorpusSettings(), runs, tmp_path / "corpus", renderer, NO_GUARD, hashes={})
+
+
 def test_generations_and_teachers_keep_their_origin_in_one_corpus(tmp_path: Path, renderer: TemplateRenderer):
     teacher = write_run(tmp_path / "teacher", [longer(5, new="b0")])
     own = write_run(tmp_path / "own", [longer(6, new="b1", policy="policy-v7")])

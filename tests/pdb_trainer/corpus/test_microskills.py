@@ -86,6 +86,12 @@ def test_the_second_session_shows_what_the_first_did_not():
     assert turns_of("debugger_discipline", READ, *first, *second, edit(), PASSING, done()) == [5, 6, 7, 8]
 
 
+def test_one_call_that_shows_values_at_a_stop_is_discipline_by_itself():
+    table = debugging("investigate", "stop 1: line 1 in total\n  t = 7\n", breakpoints=["shop/cart.py:1"])
+    missed = debugging("investigate", "the program never stopped", breakpoints=["shop/cart.py:9"])
+    assert turns_of("debugger_discipline", READ, missed, table, edit(), PASSING, done()) == [3]
+
+
 def test_the_passing_run_and_the_last_word_are_trained_together():
     assert turns_of("retest_before_done", *GOOD) == [4, 5]
 

@@ -84,7 +84,7 @@ def write_report(made: Probe, stream: TextIO) -> None:
     console.print(table)
     found, demand = made.found, made.demand
     console.print(
-        f"{found.tasks} tasks: {found.never} never passed, {found.mixed} mixed ({found.mixed_share:.0%}), "
+        f"tasks: {found.tasks}; {found.never} never passed, {found.mixed} mixed ({found.mixed_share:.0%}), "
         f"{found.always} always passed"
     )
     console.print(f"P(mixed group) at {demand.group_size} episodes a group: {found.mixed_chance:.3f}")

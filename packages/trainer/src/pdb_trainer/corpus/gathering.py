@@ -115,6 +115,7 @@ class Gatherer:
 
     def read(self, runs: Sequence[Path], tell: Callable[[BuildProgress], None]) -> Gathered:
         """All episodes of runs. Raises LeakageError, and CorpusError for a folder that is no run."""
+        _refuse_equal_names(runs)
         total = sum(len(list(run.glob("episodes/*/*/*.jsonl"))) for run in runs)
         gathered = self.gathered
         for found in _episodes(runs):
@@ -205,6 +206,13 @@ class Gatherer:
             provenance=_provenance(found, messages),
         )
         return Candidate(example=example, messages=messages, place=found.place, edits=edits_key(conduct))
+
+
+def _refuse_equal_names(runs: Sequence[Path]) -> None:
+    """An example names its run by the folder's name alone."""
+    names = Counter(run.name for run in runs)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise CorpusError(f"More than one run is called {twice[0]}: rename one, or give it once only.")
 
 
 def _episodes(runs: Sequence[Path]) -> Iterator[_Found]:
