@@ -205,7 +205,7 @@ MUTATIONS = (
     Mutation(
         name="resume without the optimiser",
         module="learner",
-        before='self._optimiser.load_state_dict(state["optimiser"])',
+        before='self._optimiser.load_state_dict(_copied(state["optimiser"]))',
         after="pass",
         tests="test_learner",
     ),

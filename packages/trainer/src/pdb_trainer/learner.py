@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from pdb_trainer.errors import LearnerError
 from pdb_trainer.kl import KlController
@@ -143,12 +144,15 @@ class Learner:
         self.model.adapters.freeze_reference()
 
     def state(self) -> dict[str, Any]:
-        """Adapters, optimiser, counts, β and random state: all that a run needs to go on exactly."""
+        """Adapters, optimiser, counts, β and random state: all that a run needs to go on exactly.
+
+        Copies on the CPU, which later updates leave alone.
+        """
         reference = self.model.adapter(REFERENCE) if self.model.adapters.has_reference else None
         return {
             "policy": self.adapter(),
             "reference": reference,
-            "optimiser": self._optimiser.state_dict(),
+            "optimiser": _copied(self._optimiser.state_dict()),
             "steps": self.steps,
             "skipped": self.skipped,
             "beta": self.kl.beta if self.kl else None,
@@ -164,7 +168,7 @@ class Learner:
         self.load_adapter(state["policy"])
         if state["reference"] is not None:
             self.model.load_adapter(state["reference"], REFERENCE)
-        self._optimiser.load_state_dict(state["optimiser"])
+        self._optimiser.load_state_dict(_copied(state["optimiser"]))
         self.steps, self.skipped = state["steps"], state["skipped"]
         if self.kl:
             self.kl = replace(self.kl, beta=state["beta"])
@@ -241,6 +245,11 @@ class Learner:
         self._optimiser.step()
         self.steps += 1
         return True
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    """Tensors of a nested state on the CPU; AdamW changes its own in place, and keeps what it is given."""
+    return tree_map(lambda each: each.detach().cpu().clone() if isinstance(each, Tensor) else each, state)
 
 
 def _share(part: Tensor, whole: Tensor) -> float:
