@@ -105,5 +105,3 @@ def test_a_folder_of_another_run_and_more_ranks_are_refused(
         run(sft_config(tiny_model, tiny_corpus, examples_per_step=2), tmp_path)
     with pytest.raises(ConfigError, match="takes one process"):
         run(sft_config(tiny_model, tiny_corpus, run={"steps": 1, "ranks": 2}), tmp_path)
-    with pytest.raises(ConfigError, match="give --out"):
-        in_folder(sft.train, sft_config(tiny_model, tiny_corpus), None, io.StringIO())

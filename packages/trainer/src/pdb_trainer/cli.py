@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         ("dry-run", dry_run, "say what a recipe would run and what it needs, and run nothing"),
         ("inspect", inspect, "what a run learned from: groups with rewards, rows token by token"),
         ("export", export, "a run's adapter for PEFT or vLLM, or merged into its base"),
-        ("models", models, "make a tiny one"),
+        ("models", models, "fetch a small real model, or make a tiny one"),
     ):
         module.add_arguments(commands.add_parser(name, help=words))
     return parser

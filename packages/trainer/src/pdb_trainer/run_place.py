@@ -19,10 +19,8 @@ Train = Callable[[C, Path, TextIO], Awaitable[int]]
 """Runs what is missing of a run in its folder, telling a person; the exit status."""
 
 
-def in_folder(train: Train[C], config: C, folder: Path | None, stream: TextIO) -> int:
+def in_folder(train: Train[C], config: C, folder: Path, stream: TextIO) -> int:
     """Train in a folder that is this run's. Raises TrainerError, AgentError and KeyboardInterrupt."""
-    if folder is None:
-        raise ConfigError("A run needs a folder: give --out.")
     if config.run.ranks != 1:
         raise ConfigError(
             "Training takes one process so far: set run.ranks=1, other values are for --dry-run."

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from pdb_trainer.command_lines.settings import add_run
+from pdb_trainer.command_lines.settings import add_run, run_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,8 @@ def _grpo(arguments: argparse.Namespace) -> int:
         from pdb_trainer.dry_run import dry_run
 
         return dry_run(config, sys.stdout)
+    folder = run_folder(arguments)
     from pdb_trainer import grpo
     from pdb_trainer.run_place import in_folder
 
-    return in_folder(grpo.train, config, arguments.out, sys.stderr)
+    return in_folder(grpo.train, config, folder, sys.stderr)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-INTERRUPTED = 130
+from pdb_trainer.errors import ConfigError
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -24,3 +24,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
     parser.add_argument("--out", type=Path, help="folder of the run; one that was begun goes on")
     parser.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
+
+
+def run_folder(arguments: argparse.Namespace) -> Path:
+    """What --out says. Raises ConfigError without it, before anything heavy is imported."""
+    if arguments.out is None:
+        raise ConfigError("A run needs a folder: give --out.")
+    return arguments.out
