@@ -19,7 +19,7 @@ from pdb_trainer.local_sampler import LocalSampler, LocalSettings
 from pdb_trainer.model import prepared
 from pdb_trainer.sampler import Sampled, SampleRequest
 from torch import nn
-from transformers import PreTrainedModel
+from transformers import MistralConfig, MistralForCausalLM, PreTrainedModel
 
 from tests.pdb_trainer.tiny_models import VOCABULARY, Family, tiny_network, tiny_policy
 
@@ -120,7 +120,7 @@ async def test_a_prompt_that_begins_like_another_is_computed_from_where_they_par
 async def test_tokens_are_drawn_as_often_as_the_model_says():
     model = tiny_network(dtype=torch.float64).eval()
     requests = [
-        replace(request(seed, most=120, temperature=1.5), stop_ids=frozenset[int]()) for seed in range(16)
+        replace(request(seed, most=160, temperature=1.5), stop_ids=frozenset[int]()) for seed in range(32)
     ]
     chance = np.random.default_rng(0)
     places: list[float] = []
@@ -325,6 +325,16 @@ async def test_the_learners_own_model_is_drawn_from_and_left_in_training():
     network.eval()
     assert reply.logprobs == pytest.approx(plain_logprobs(network, PROMPT, reply.token_ids), abs=1e-9)
     assert not any(weights.is_inference() for weights in network.state_dict().values())
+
+
+async def test_a_model_whose_attention_has_a_window_is_refused_and_so_is_more_context_than_it_knows():
+    config = MistralConfig(
+        vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, sliding_window=4
+    )
+    with pytest.raises(SamplerError, match="full attention"):
+        sampler_of(MistralForCausalLM(config))
+    with pytest.raises(SamplerError, match="at most 512"):
+        LocalSampler(tiny_network(), LocalSettings(context_tokens=513))
 
 
 @pytest.mark.parametrize(

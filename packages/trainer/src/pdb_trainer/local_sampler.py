@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
+from transformers import PreTrainedConfig
 
 from pdb_trainer.errors import SamplerError
 from pdb_trainer.local_decoding import CausalModel, Decoder, Drawn
@@ -62,7 +63,11 @@ class LocalSampler:
     """
 
     def __init__(self, model: CausalModel, settings: LocalSettings, *, version: str = "base") -> None:
-        """``model`` takes a cache as transformers' causal language models do, and stays the caller's."""
+        """``model`` takes a cache as transformers' causal language models do, and stays the caller's.
+
+        Raises SamplerError for one that cannot be drawn from so.
+        """
+        _check_model(model, settings.context_tokens)
         self._settings = settings
         self._version = version
         self._make_decoder = lambda: Decoder(model, rows=settings.rows, prefix_bytes=settings.prefix_bytes)
@@ -247,6 +252,25 @@ class LocalSampler:
         if self._may_draw():
             waiting = (*self._running.values(), *self._queue, *self._waiting)
             waiting[0].woken.set()
+
+
+def _check_model(model: CausalModel, context_tokens: int) -> None:
+    config = getattr(model, "config", None)
+    if not isinstance(config, PreTrainedConfig):
+        return
+    config = config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ())
+    if kinds - {"full_attention"} or (not kinds and getattr(config, "sliding_window", None)):
+        raise SamplerError(
+            f"{type(model).__name__} has layers without full attention, for which there is no cache here: "
+            "let vLLM serve it."
+        )
+    most = getattr(config, "max_position_embeddings", None)
+    if most is not None and context_tokens > most:
+        raise SamplerError(
+            f"The model knows contexts of at most {most} tokens, and {context_tokens} are asked for: set "
+            "fewer context_tokens."
+        )
 
 
 def _sampled(drawn: Drawn, version: str, seconds: float) -> Sampled:
