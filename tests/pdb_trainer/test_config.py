@@ -55,6 +55,12 @@ def test_overrides_go_before_the_file(tmp_path: Path) -> None:
     assert config.toolset.name == "no-debugger"
 
 
+def test_an_override_without_a_value_takes_the_default_again(tmp_path: Path) -> None:
+    path = written(tmp_path, '[model]\npath = "m"\n[adapter]\nstart = "there"\nrank = 4\n')
+    config = read_grpo(path, ["adapter.start=", "adapter.rank=", "algorithm.groups="])
+    assert (config.adapter.start, config.adapter.rank, config.algorithm.groups) == (None, 16, 4)
+
+
 @pytest.mark.parametrize(
     ("override", "unknown", "nearest"),
     [

@@ -1,4 +1,7 @@
-"""Configurations from TOML and ``a.b=value`` overrides; what does not do is said in one sentence."""
+"""Configurations from TOML and ``a.b=value`` overrides; what does not do is said in one sentence.
+
+``a.b=`` without a value takes the default again.
+"""
 
 import difflib
 import json
@@ -114,7 +117,10 @@ def _override(table: dict[str, Any], override: str) -> None:
         if not isinstance(inner, dict):
             raise ConfigError(f"{name}: {folder} is a value, so nothing lies below it.")
         table = cast("dict[str, Any]", inner)
-    table[last] = _value(text)
+    if text:
+        table[last] = _value(text)
+    else:  # TOML has no word for nothing
+        table.pop(last, None)
 
 
 def _value(text: str) -> Any:

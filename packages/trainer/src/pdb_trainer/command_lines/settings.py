@@ -15,7 +15,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="such as run.steps=20; may be given again",
+        help="such as run.steps=20; without a value the default; may be given again",
     )
 
 
