@@ -41,6 +41,19 @@ AGENT_COMMANDS = (
         for name in ("list", "show", "check", "validate", "measure", "witness", "new", "import")
     ),
 )
+TRAINER_COMMANDS = (
+    (),
+    ("sft",),
+    ("grpo",),
+    ("corpus",),
+    *(("corpus", name) for name in ("collect", "harvest", "build", "show", "stats")),
+    ("probe",),
+    ("dry-run",),
+    ("inspect",),
+    ("export",),
+    ("models",),
+    *(("models", name) for name in ("fetch-smollm2", "make-tiny")),
+)
 WITH_TRANSCRIPTS = (
     ROOT / "README.md",
     ROOT / "docs" / "tutorials" / "debug-your-first-failing-test.md",
@@ -137,6 +150,7 @@ def command_line_page() -> str:
     for name, module, commands in (
         ("mcp-pdb", "mcp_pdb.cli", COMMANDS),
         ("pdb-agent", "pdb_agent.cli", AGENT_COMMANDS),
+        ("pdb-trainer", "pdb_trainer.cli", TRAINER_COMMANDS),
     ):
         for command in commands:
             title = " ".join((name, *command))
