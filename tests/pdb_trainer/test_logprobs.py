@@ -1,14 +1,13 @@
 """The chunked head is the full one, without its memory."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
 from pdb_trainer.logprobs import chosen_logprobs
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten
+
+from tests.pdb_trainer.largest_tensor import LargestTensor
 
 PLACES, HIDDEN, VOCABULARY = 23, 8, 37
 
@@ -64,25 +63,8 @@ def test_a_known_distribution_gives_its_numbers():
     assert halved.item() == pytest.approx(-0.2231435513142097)  # ln 4/5
 
 
-class Largest(TorchDispatchMode):
-    """Remembers the size of the largest tensor that any operation returned."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements = 0
-
-    def __torch_dispatch__(
-        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for each in tree_flatten(result)[0]:
-            if isinstance(each, Tensor):
-                self.elements = max(self.elements, each.numel())
-        return result
-
-
 def largest_allocation(compute: Callable[[], Tensor]) -> int:
-    with Largest() as largest:
+    with LargestTensor() as largest:
         compute().sum().backward()
     return largest.elements
 

@@ -14,6 +14,7 @@ from pdb_trainer.sequences import Row
 from torch import Tensor
 from transformers import GenerationConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM
 
+from tests.pdb_trainer.largest_tensor import LargestTensor
 from tests.pdb_trainer.tiny_models import Family, a_row, one_microbatch, tiny_network, tiny_policy
 
 ROWS = (
@@ -81,6 +82,14 @@ def test_a_row_sees_nothing_of_its_neighbour():
         )
     assert torch.equal(beside[:8], alone[:8])
     assert not torch.equal(beside[8:], alone[8:])
+
+
+def test_no_mask_of_all_tokens_by_all_tokens_is_ever_made():
+    model = tiny_policy()
+    packed = one_microbatch([a_row(20, seed=seed) for seed in range(40)])
+    with LargestTensor() as largest:
+        model.logprobs(tensors(packed))[0].sum().backward()
+    assert 20 * 16 * 40 <= largest.elements < packed.tokens**2 / 8
 
 
 def test_checkpointing_changes_no_gradient():
