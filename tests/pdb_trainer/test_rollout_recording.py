@@ -42,6 +42,11 @@ def renderer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return open_renderer(name, folder)
 
 
+@pytest.fixture(scope="module")
+def chatml(tmp_path_factory: pytest.TempPathFactory) -> TemplateRenderer:
+    return open_renderer("chatml", family_folder(tmp_path_factory.mktemp("model"), "hermes"))
+
+
 def call(name: str, /, **arguments: object) -> str:
     said = json.dumps({"name": name, "arguments": arguments})
     return f"Next.\n<tool_call>\n{said}\n</tool_call>"
@@ -109,7 +114,7 @@ async def test_an_episode_with_the_debugger_is_one_row_whatever_its_program_prin
     assert shown.count(repr(HOSTILE)) == 1
 
 
-async def test_an_episode_of_the_edit_menu_is_one_row(renderer: TemplateRenderer):
+async def test_an_episode_of_the_edit_menu_is_one_row(chatml: TemplateRenderer):
     choice = choose_tasks(config_of({"tasks": {"gym": {"families": ["zero"]}}}))
     task = choice.tasks[0]
     replies = [
@@ -118,12 +123,12 @@ async def test_an_episode_of_the_edit_menu_is_one_row(renderer: TemplateRenderer
         f"{call('run_tests')}{END}",
         f"The tests pass.{END}",
     ]
-    sampler = ScriptedSampler(renderer=renderer, replies=replies)
+    sampler = ScriptedSampler(renderer=chatml, replies=replies)
     settings = EpisodeSettings(
         toolset=Toolset(name=ToolsetName.EDIT_MENU), menu=choice.menus[task.id], number=3
     )
     log = EpisodeLog(None)
-    await run_episode(task, LivePolicy(renderer, sampler, name="live/scripted"), settings, log)
+    await run_episode(task, LivePolicy(chatml, sampler, name="live/scripted"), settings, log)
     rollout = recorded(assemble(log.events, "memory"))
     assert_one_row(rollout, sampler)
     assert rollout.solved
@@ -132,12 +137,12 @@ async def test_an_episode_of_the_edit_menu_is_one_row(renderer: TemplateRenderer
     assert rollout.turns[0].logprobs[:3].tolist() == pytest.approx([0.0, -0.01, -0.02])
 
 
-async def test_a_sampler_that_fails_is_infrastructure_and_not_the_policys_doing(renderer: TemplateRenderer):
-    sampler = ScriptedSampler(renderer=renderer, replies=[], failures=[SamplerError("no such model.")])
+async def test_a_sampler_that_fails_is_infrastructure_and_not_the_policys_doing(chatml: TemplateRenderer):
+    sampler = ScriptedSampler(renderer=chatml, replies=[], failures=[SamplerError("no such model.")])
     task = as_task(generate(LabFamily.INIT, 5), Split.TRAIN)
     log = EpisodeLog(None)
     settings = EpisodeSettings(toolset=Toolset(name=ToolsetName.NO_DEBUGGER))
-    await run_episode(task, LivePolicy(renderer, sampler, name="live/scripted"), settings, log)
+    await run_episode(task, LivePolicy(chatml, sampler, name="live/scripted"), settings, log)
     rollout = recorded(assemble(log.events, "memory"))
     assert rollout.infra_error
     assert (rollout.turns, rollout.exit_reason, rollout.tests) == ((), "provider_fatal", {})
