@@ -1,15 +1,14 @@
 """Checkpoints: whole or not at all."""
 
-import resource
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
 from pdb_trainer.checkpoint import Checkpoint, latest, save
 from pdb_trainer.errors import CheckpointError
+
+from tests.pdb_trainer.tiny_runs import files_no_longer_than
 
 
 def checkpoint(step: int, size: int = 1000) -> Checkpoint:
@@ -25,16 +24,6 @@ def checkpoint(step: int, size: int = 1000) -> Checkpoint:
         },
         counters={"drawn": step * 4, "beta": 0.1 + 0.2, "names": ["x"]},
     )
-
-
-@contextmanager
-def files_no_longer_than(size: int) -> Generator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def names(folder: Path) -> list[str]:

@@ -111,6 +111,7 @@ def test_every_switch_at_once_and_an_evaluation_through_the_agent(tiny_model: Pa
             "importance": "response",
         },
         kl={"beta": 0},
+        batch={"microbatch_tokens": 4096, "checkpointing": True},
         evaluation={"every": 1, "count": 1},
         run={"steps": 1, "keep_episodes": True},
     )

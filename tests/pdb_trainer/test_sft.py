@@ -5,15 +5,17 @@ import json
 from pathlib import Path
 
 import pytest
+from pdb_agent.errors import AgentError
+from pdb_agent.run_folder import RunFolder
 from pdb_trainer import sft
 from pdb_trainer.checkpoint import latest
-from pdb_trainer.config import SftConfig
+from pdb_trainer.config import RunConfig, SftConfig
 from pdb_trainer.corpus.commands import tokenizer_hashes
-from pdb_trainer.errors import ConfigError, CorpusError
+from pdb_trainer.errors import CheckpointError, ConfigError, CorpusError
 from pdb_trainer.run_log import read_metrics
 from pdb_trainer.run_place import in_folder
 
-from tests.pdb_trainer.tiny_runs import adapter_hash, make_corpus, sft_config
+from tests.pdb_trainer.tiny_runs import adapter_hash, files_no_longer_than, make_corpus, sft_config
 
 pytestmark = pytest.mark.slow
 
@@ -55,6 +57,25 @@ def test_two_halves_are_a_whole(tiny_model: Path, tiny_corpus: Path, tmp_path: P
     assert (halves.step, halves.counters) == (whole.step, whole.counters) == (8, {"drawn": 24})
     losses = [[one["loss"] for one in read_metrics(tmp_path / name)] for name in ("whole", "halves")]
     assert losses[0] == losses[1]
+
+
+def test_a_full_disk_at_a_checkpoint_ends_the_run_and_costs_nothing_but_the_steps_since(
+    tiny_model: Path, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    config = sft_config(tiny_model, tiny_corpus, run={"steps": 5, "checkpoint_every": 1})
+    run(config, tmp_path / "whole")
+    run(config.model_copy(update={"run": RunConfig(steps=2)}), tmp_path / "full")
+    with files_no_longer_than(12_000), pytest.raises(CheckpointError, match="step-000002 is intact"):
+        run(config, tmp_path / "full")
+    assert [one["step"] for one in read_metrics(tmp_path / "full")] == [1, 2, 3]
+    assert "goes on after step 2" in run(config, tmp_path / "full")
+    assert [one["step"] for one in read_metrics(tmp_path / "full")] == [1, 2, 3, 4, 5]
+    assert adapter_hash(tmp_path / "full") == adapter_hash(tmp_path / "whole")
+
+
+def test_two_runs_in_one_folder_are_refused(tiny_model: Path, tiny_corpus: Path, tmp_path: Path) -> None:
+    with RunFolder(tmp_path).locked(), pytest.raises(AgentError, match="Another run is at work"):
+        run(sft_config(tiny_model, tiny_corpus), tmp_path)
 
 
 def test_another_seed_is_another_run(tiny_model: Path, tiny_corpus: Path, tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """Runs of a tiny random model: its folder, a corpus for it, and settings that take a CPU seconds."""
 
 import hashlib
+import resource
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +119,14 @@ def all_bytes(folder: Path) -> str:
         if path.is_file():
             digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+@contextmanager
+def files_no_longer_than(size: int) -> Generator[None]:
+    """What a full disk does to a file that grows beyond ``size`` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

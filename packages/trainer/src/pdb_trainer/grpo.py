@@ -17,6 +17,7 @@ from pdb_trainer.example_rows import replay_pack
 from pdb_trainer.group_pool import Draw, Filled
 from pdb_trainer.grpo_numbers import batch_numbers, report_numbers, rollout_numbers, truncated
 from pdb_trainer.grpo_run import GrpoRun, open_run
+from pdb_trainer.packing import pack
 from pdb_trainer.parity import gate
 from pdb_trainer.step_report import StepReport
 from pdb_trainer.stopwatch import Stopwatch
@@ -74,10 +75,11 @@ async def collect(run: GrpoRun, step: int) -> Filled:
 def update(run: GrpoRun, batch: Batch, step: int) -> StepReport:
     """One update of the weights; before the first one, sampler and learner have to agree about them."""
     config = run.config
-    microbatches = batch.packing.microbatches
-    if not run.was_gated and microbatches:
-        gate(run.learner, microbatches[0], version=step - 1, settings=run.alarms)
-        run.was_gated = True
+    if not run.was_gated:
+        everything = pack(batch.chains.rows, max_tokens=config.batch.microbatch_tokens).microbatches
+        for microbatch in everything[:1]:
+            gate(run.learner, microbatch, version=step - 1, settings=run.alarms)
+            run.was_gated = True
     anchor = None
     if run.examples:
         anchor = replay_pack(
@@ -88,7 +90,10 @@ def update(run: GrpoRun, batch: Batch, step: int) -> StepReport:
             seed=f"{config.run.seed}/anchor/{step}",
         )
     return run.learner.update(
-        microbatches, objective=run.objective(step), anchor=anchor, kl_tokens=batch.weighed.tokens
+        batch.packing.microbatches,
+        objective=run.objective(step),
+        anchor=anchor,
+        kl_tokens=batch.weighed.tokens,
     )
 
 
