@@ -152,8 +152,8 @@ def turn_seed(episode_seed: int, turn: int) -> int:
 def _check(sampled: Sampled) -> None:
     if not sampled.token_ids or len(sampled.token_ids) != len(sampled.logprobs):
         raise PolicyRequestError(
-            f"The sampler gave {len(sampled.logprobs)} log-probabilities for {len(sampled.token_ids)} tokens, "
-            "where each needs its own: let it return those of the tokens that it draws."
+            f"The sampler gave {len(sampled.logprobs)} log-probabilities for {len(sampled.token_ids)} tokens "
+            "and each needs its own: let it return those of the tokens that it draws."
         )
 
 
