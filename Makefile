@@ -1,5 +1,5 @@
 # Every target sets up what it needs first; setup is quick when nothing changed.
-.PHONY: setup demo test check bench conformance clients fmt docs vllm-env test-vllm
+.PHONY: setup demo test check bench conformance clients fmt docs mutants vllm-env test-vllm
 BIN := .venv/bin
 
 setup: .venv/.ready
@@ -23,6 +23,7 @@ bench: setup
 	$(BIN)/python bench/sandbox.py
 	$(BIN)/python bench/grading.py
 	$(BIN)/python bench/agent_overhead.py
+	$(BIN)/python bench/learner.py
 
 conformance: setup
 	$(BIN)/python tools/conformance.py
@@ -35,6 +36,9 @@ fmt: setup
 
 docs: setup
 	$(BIN)/python tools/reference.py
+
+mutants: setup
+	$(BIN)/python tools/mutants.py
 
 vllm-env:
 	tools/vllm_env
