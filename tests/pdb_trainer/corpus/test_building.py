@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pdb_agent.episode import Episode, ExitReason
+from pdb_agent.episode import Episode, ExitReason, Replied
+from pdb_agent.messages import Stop
 from pdb_trainer.corpus.building import BuildReport, build_corpus
 from pdb_trainer.corpus.gathering import BuildProgress
 from pdb_trainer.corpus.leakage import open_guard
 from pdb_trainer.corpus.origin import Origin, read_origin, write_origin
 from pdb_trainer.corpus.settings import CorpusSettings
-from pdb_trainer.corpus.store import read_corpus, read_examples, read_rejected
+from pdb_trainer.corpus.store import read_conversation, read_corpus, read_examples, read_rejected
 from pdb_trainer.errors import CorpusError, LeakageError
 from pdb_trainer.renderers.template_renderer import TemplateRenderer
 
@@ -101,9 +102,8 @@ def test_of_each_task_the_shortest_and_the_longest_are_kept_up_to_the_cap(build,
 
 
 def test_of_equal_edits_in_equal_order_few_are_kept_whatever_was_looked_at(build, tmp_path: Path):
-    layout = edit(new="b  ")
-    spaced = dataclasses.replace(layout, diff=layout.diff.replace("+b  ", "+b"))
-    same = [longer(turns) for turns in (5, 6, 7)] + [of(FAILING, READ, spaced, READ, PASSING, done())]
+    spaced = of(FAILING, READ, edit(new="b  =   1"), READ, PASSING, done())
+    same = [*[longer(turns, new="b = 1") for turns in (5, 6, 7)], spaced]
     other = of(FAILING, READ, edit(new="c"), FAILING, edit(gone="c", new="b"), PASSING, done())
     report = build(*same, other, same_edits=2, per_task=9)
     assert report.reasons == {"same edits as others": 2}
@@ -147,6 +147,19 @@ def test_only_the_replies_of_the_skill_are_trained(build, tmp_path: Path, render
     assert '"edit_file"' in said
     assert "run_tests" not in said
     assert "run_tests" in renderer.decode([int(one) for one in skill.token_ids])
+
+
+def test_a_reply_that_was_cut_off_is_never_trained(build, tmp_path: Path):
+    made = of(*GOOD)
+    turns = [event for event in made.events if isinstance(event, Replied)]
+    cut = dataclasses.replace(turns[1], reply=dataclasses.replace(turns[1].reply, stop=Stop.MAX_TOKENS))
+    events = tuple(cut if event is turns[1] else event for event in made.events)
+    report = build(dataclasses.replace(made, events=events), microskills=("read_before_edit",))
+    assert report.examples == {"full": {"train": 1}}
+    assert report.dropped_microskills == {"not sound": 1}
+    _, messages = read_conversation(tmp_path / "corpus", 1)
+    trained = [message["train"] for message in messages if message["role"] == "assistant"]
+    assert trained == [True, False, True, True, True]
 
 
 def test_whole_groups_of_tasks_are_held_out(build, tmp_path: Path):

@@ -89,7 +89,8 @@ def test_a_program_that_the_gym_holds_out_is_refused_whatever_it_is_called():
             f"other_{path}": content.decode().replace(task.function, "other")
             for path, content in task.workspace.items()
         }
-        for source in (renamed[f"other_{task.source_path}"], task.solved_source.decode()):
+        broken = [entry.files[task.source_path].decode() for entry in task.edit_operations if entry.applies]
+        for source in (renamed[f"other_{task.source_path}"], task.solved_source.decode(), *broken):
             with pytest.raises(LeakageError, match=rf"mine has the program of {task.name}"):
                 GUARD.check(harmless(sources={"other.py": source}))
 
