@@ -111,13 +111,14 @@ async def evaluate(policy: Policy, settings: EvaluationSettings, folder: Path) -
             jobs=settings.sampler.concurrency,
         )
         unfinished = await run_batch(plan, run, lambda config, task: policy, lambda progress: None)
+    return {**_rates(run), "evaluation/unfinished": unfinished}
+
+
+def _rates(run: RunFolder) -> dict[str, float]:
     episodes = [episode for _, episode in run.episodes() if episode.is_valid]
     solved = sum(episode.solved for episode in episodes)
-    return {
-        "evaluation/solved": solved / len(episodes) if episodes else 0.0,
-        "evaluation/episodes": len(episodes),
-        "evaluation/unfinished": unfinished,
-    }
+    rate = solved / len(episodes) if episodes else 0.0
+    return {"evaluation/solved": rate, "evaluation/episodes": len(episodes)}
 
 
 def agent_config(policy: str, settings: EvaluationSettings) -> AgentConfig:

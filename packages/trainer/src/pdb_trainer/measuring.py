@@ -50,6 +50,8 @@ async def open_measuring(
     source = SourceSettings(
         sampler=config.sampler, base=config.model.path, dtype=config.model.dtype, log=folder / SERVER_LOG
     )
+    if source.starts_server:
+        log.say(f"vLLM is started, which takes a minute or so; what it prints is in {source.log}.")
     async with open_source(model, source) as opened:
         policy = LivePolicy(renderer, opened.sampler, name=f"live/{config.model.path.name}")
         yield Measuring(

@@ -45,6 +45,11 @@ class SourceSettings:
     log: Path
     """File for what a server prints."""
 
+    @property
+    def starts_server(self) -> bool:
+        """Whether one is to be started."""
+        return self.sampler.kind == "vllm" and self.sampler.base_url is None
+
 
 @asynccontextmanager
 async def open_source(model: PolicyModel, settings: SourceSettings) -> AsyncGenerator[PolicySource]:

@@ -27,6 +27,7 @@ def in_folder(train: Train[C], config: C, folder: Path, stream: TextIO) -> int:
         )
     with RunFolder(folder).locked():
         write_run_file(folder, config)
+        stream.write(f"{config.model.path} is read; the run is kept in {folder}.\n")
         try:
             return anyio.run(partial(train, config, folder, stream))
         except OSError as error:

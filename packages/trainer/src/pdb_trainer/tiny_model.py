@@ -55,7 +55,18 @@ def make_tiny_model(folder: Path, size: TinyModel | None = None) -> None:
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(described, indent=2) + "\n", "utf-8")
     (folder / "chat_template.jinja").write_bytes(HERMES_CHATML.read_bytes())
-    config = LlamaConfig(
+    config = _config(size, tokenizer)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(size.seed)
+        network = LlamaForCausalLM(config)
+    weights = {name: value for name, value in network.state_dict().items() if name != "lm_head.weight"}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config.architectures = ["LlamaForCausalLM"]
+    config.save_pretrained(folder)
+
+
+def _config(size: TinyModel, tokenizer: Tokenizer) -> LlamaConfig:
+    return LlamaConfig(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=size.hidden,
         intermediate_size=2 * size.hidden,
@@ -68,13 +79,6 @@ def make_tiny_model(folder: Path, size: TinyModel | None = None) -> None:
         pad_token_id=tokenizer.token_to_id(SPECIAL[0]),
         bos_token_id=None,
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(size.seed)
-        network = LlamaForCausalLM(config)
-    weights = {name: value for name, value in network.state_dict().items() if name != "lm_head.weight"}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    config.architectures = ["LlamaForCausalLM"]
-    config.save_pretrained(folder)
 
 
 def make_tokenizer(vocabulary: int) -> Tokenizer:
