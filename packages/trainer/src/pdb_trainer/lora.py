@@ -80,8 +80,9 @@ class LoraLinear(nn.Module):
         adapter = self.switch.active
         if adapter is None:
             return plain
-        inner = functional.linear(x, self.a[adapter].to(x.dtype))
-        return plain + self.scale * functional.linear(inner, self.b[adapter].to(x.dtype))
+        inner = self.scale * functional.linear(x, self.a[adapter].to(x.dtype))
+        change = inner.reshape(-1, self.rank), self.b[adapter].to(x.dtype).T
+        return torch.addmm(plain.reshape(-1, plain.shape[-1]), *change).view_as(plain)
 
 
 class Adapters:
