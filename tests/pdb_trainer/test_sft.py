@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pdb_agent.episode import Replied
 from pdb_agent.errors import AgentError
 from pdb_agent.run_folder import RunFolder
 from pdb_trainer import sft
@@ -76,6 +77,32 @@ def test_a_full_disk_at_a_checkpoint_ends_the_run_and_costs_nothing_but_the_step
 def test_two_runs_in_one_folder_are_refused(tiny_model: Path, tiny_corpus: Path, tmp_path: Path) -> None:
     with RunFolder(tmp_path).locked(), pytest.raises(AgentError, match="Another run is at work"):
         run(sft_config(tiny_model, tiny_corpus), tmp_path)
+
+
+def test_the_policy_is_measured_through_the_agent_between_steps(
+    tiny_model: Path, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    config = sft_config(
+        tiny_model,
+        tiny_corpus,
+        tasks={"gym": {"count": 5}},
+        toolset={"name": "edit-menu"},
+        limits={"turns": 1, "context_tokens": 4000},
+        sampler={"max_output_tokens": 32, "context_tokens": 4096, "concurrency": 2},
+        evaluation={"every": 2, "count": 2},
+        run={"steps": 3},
+    )
+    run(config, tmp_path)
+    measured = {one["step"]: one.get("evaluation/episodes") for one in read_metrics(tmp_path)}
+    assert measured == {1: None, 2: 2, 3: 2}
+    episodes = [
+        episode
+        for step in (2, 3)
+        for _, episode in RunFolder(tmp_path / "evaluations" / f"step-00000{step}").episodes()
+    ]
+    assert {one.started.split for one in episodes} == {"test"}
+    versions = [event.reply.model for one in episodes for event in one.events if isinstance(event, Replied)]
+    assert versions == ["policy-v2"] * 2 + ["policy-v3"] * 2
 
 
 def test_another_seed_is_another_run(tiny_model: Path, tiny_corpus: Path, tmp_path: Path) -> None:
