@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 from pdb_agent.batch import Plan, PolicyFor, Progress, run_batch
 from pdb_agent.config import ArmConfig, GymConfig
@@ -49,36 +50,19 @@ async def collect(
     says what made them, None being a teacher. Raises LeakageError for a task that is not to be learnt
     from, and as ``pdb-agent eval`` does: ConfigError, RunFolderError, PolicyError, BatchError.
     """
-    choice, tasks_config = choose_training_tasks(config, guard)
-    agent_config = AgentConfig(
-        policy=config.policy,
-        sampling=config.sampling,
-        limits=config.limits,
-        tasks=tasks_config,
-        arms=_arms(config),
-        repetitions=config.repetitions,
-        backend=config.backend,
+    choice, tasks = choose_training_tasks(config, guard)
+    plan = Plan(
+        config=_agent_config(config, tasks),
+        tasks=choice.tasks,
+        tiers={task.id: tier_of(task) for task in choice.tasks},
+        menus=choice.menus,
+        price=price_of,
+        jobs=jobs,
     )
-    tiers = {task.id: tier_of(task) for task in choice.tasks}
     folder = RunFolder(out)
     with folder.locked():
-        chosen = await (
-            strongest() if config.backend is None else choose(open_sandbox, wanted=config.backend)
-        )
-        tools = {name: await _tools_of(arm, choice) for name, arm in agent_config.arms.items()}
-        manifest = make_manifest(
-            agent_config, choice.tasks, sandbox=chosen.as_dict(), tiers=tiers, tools=tools
-        )
-        folder.claim(manifest, describe_tasks(choice.tasks))
+        folder.claim(await _manifest(plan, choice), describe_tasks(choice.tasks))
         write_origin(out, origin or Origin())
-        plan = Plan(
-            config=agent_config,
-            tasks=choice.tasks,
-            tiers=tiers,
-            menus=choice.menus,
-            price=price_of,
-            jobs=jobs,
-        )
         async with AsyncExitStack() as stack:
             policies = policy_for or Policies(stack, choice.right_operations)
             policies(config.policy, choice.tasks[0])  # a missing key is said before anything runs
@@ -104,7 +88,7 @@ def choose_training_tasks(config: CollectConfig, guard: LeakageGuard) -> tuple[T
         for task in load_all(wanted.root or find_tasks_root(), ids=wanted.ids):
             guard.check(task_to_learn(task))
     tasks = AgentTasks(root=wanted.root, split=Split.TRAIN, ids=wanted.ids)
-    choice = choose_tasks(_asking(config, tasks))
+    choice = choose_tasks(_agent_config(config, tasks))
     for task in choice.tasks:
         guard.check(task_to_learn(task))
     return choice, tasks
@@ -123,7 +107,7 @@ def _gym_tasks(
         raise ConfigError(f"{unknown[0]} is none of the {gym.count} tasks of the gym to learn from.")
     made = GymConfig(families=gym.families, count=allowed[-1][0] + 1, held_out=False)
     tasks = AgentTasks(gym=made, ids=config.tasks.ids or tuple(names))
-    return choose_tasks(_asking(config, tasks)), tasks
+    return choose_tasks(_agent_config(config, tasks)), tasks
 
 
 def _gym_names(gym: GymTasksConfig) -> Iterator[tuple[int, str]]:
@@ -138,13 +122,24 @@ def _may_be_learnt(name: str, guard: LeakageGuard) -> bool:
     return task is not None and guard.allows(task)
 
 
-def _asking(config: CollectConfig, tasks: AgentTasks) -> AgentConfig:
-    return AgentConfig(tasks=tasks, arms=_arms(config))
-
-
-def _arms(config: CollectConfig) -> dict[str, ArmConfig]:
+def _agent_config(config: CollectConfig, tasks: AgentTasks) -> AgentConfig:
     edits = config.unlock_after_edits
-    return {str(name): ArmConfig(toolset=name, unlock_after_edits=edits) for name in config.toolsets}
+    return AgentConfig(
+        policy=config.policy,
+        sampling=config.sampling,
+        limits=config.limits,
+        tasks=tasks,
+        arms={str(name): ArmConfig(toolset=name, unlock_after_edits=edits) for name in config.toolsets},
+        repetitions=config.repetitions,
+        backend=config.backend,
+    )
+
+
+async def _manifest(plan: Plan, choice: TaskChoice) -> dict[str, Any]:
+    wanted = plan.config.backend
+    sandbox = await (strongest() if wanted is None else choose(open_sandbox, wanted=wanted))
+    tools = {name: await _tools_of(arm, choice) for name, arm in plan.config.arms.items()}
+    return make_manifest(plan.config, choice.tasks, sandbox=sandbox.as_dict(), tiers=plan.tiers, tools=tools)
 
 
 async def _tools_of(arm: ArmConfig, choice: TaskChoice) -> str:

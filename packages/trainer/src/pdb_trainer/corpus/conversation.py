@@ -58,9 +58,8 @@ def conversation_of(episode: Episode) -> Conversation:
     if episode.started.toolset == ToolsetName.UNLOCK_AFTER_EDITS:
         raise UnfitEpisodeError("its tools changed on the way")
     messages: list[Message] = []
-    sound: set[int] = set()
+    sound: list[bool] = []
     results: list[ToolResult] = []
-    replies = 0
     for event in episode.events:
         match event:
             case Said():
@@ -70,8 +69,7 @@ def conversation_of(episode: Episode) -> Conversation:
                 _answer(messages, results)
                 _refuse_unfit(event.reply, messages)
                 messages.append(event.reply.message)
-                sound |= {replies} if _is_sound(event.reply) else set()
-                replies += 1
+                sound.append(_is_sound(event.reply))
             case Answered():
                 results.append(event.result)
             case _:
@@ -80,9 +78,11 @@ def conversation_of(episode: Episode) -> Conversation:
         messages.pop()
     if not messages:
         raise UnfitEpisodeError("it has no turn of a model")
-    started = episode.started
     return Conversation(
-        system=started.system, tools=started.tools, messages=tuple(messages), sound=frozenset(sound)
+        system=episode.started.system,
+        tools=episode.started.tools,
+        messages=tuple(messages),
+        sound=frozenset(reply for reply, is_sound in enumerate(sound) if is_sound),
     )
 
 
