@@ -8,9 +8,9 @@ from pdb_agent.episode import Replied
 from pdb_agent.run_folder import RunFolder
 from pdb_trainer.adapter_files import write_adapter
 from pdb_trainer.config import GrpoConfig
-from pdb_trainer.corpus.commands import Harvested, harvest_run
 from pdb_trainer.corpus.origin import read_origin
 from pdb_trainer.errors import CheckpointError, ProbeError
+from pdb_trainer.harvesting import Harvested, harvest_run
 from pdb_trainer.learner_opening import open_learner
 from pdb_trainer.probing import probe_run
 from pdb_trainer.starting_policy import acting, adapter_hash

@@ -51,7 +51,7 @@ def _collect(arguments: argparse.Namespace) -> int:
 
 def _harvest(arguments: argparse.Namespace) -> int:
     from pdb_trainer.config_reading import read_either
-    from pdb_trainer.corpus.commands import Harvested, harvest_run
+    from pdb_trainer.harvesting import Harvested, harvest_run
 
     harvested = Harvested(generation=arguments.generation, repetitions=arguments.repetitions)
     config = read_either(arguments.config, arguments.settings)

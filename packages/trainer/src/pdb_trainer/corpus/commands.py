@@ -1,4 +1,4 @@
-"""What ``pdb-trainer corpus`` does: collect, harvest, build, show, stats."""
+"""What ``pdb-trainer corpus`` does: collect, build, show, stats; ``harvesting`` has harvest."""
 
 import hashlib
 import json
@@ -14,30 +14,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pdb_trainer.config import GrpoConfig, SftConfig
 from pdb_trainer.corpus.building import BuildReport, build_corpus
 from pdb_trainer.corpus.collecting import collect, refuse_changing_tools
 from pdb_trainer.corpus.display import Display, telling_of_episodes
 from pdb_trainer.corpus.gathering import BuildProgress
-from pdb_trainer.corpus.harvest import harvest
 from pdb_trainer.corpus.leakage import open_guard
-from pdb_trainer.corpus.origin import Origin
 from pdb_trainer.corpus.settings import CollectConfig, CorpusSettings
 from pdb_trainer.corpus.store import read_conversation, read_corpus
 from pdb_trainer.renderers.opening import open_renderer
 
 _TOKENIZER_FILES = {"tokenizer": "tokenizer.json", "chat_template": "chat_template.jinja"}
 _SHOWN_CHARS = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Harvested:
-    """What to harvest of a policy."""
-
-    generation: int
-    """Rounds of training that have made it, from 1."""
-    repetitions: int = 1
-    """Episodes of each task."""
 
 
 def collect_run(config: CollectConfig, out: Path, *, jobs: int, stream: TextIO, progress: TextIO) -> int:
@@ -49,36 +36,11 @@ def collect_run(config: CollectConfig, out: Path, *, jobs: int, stream: TextIO, 
         with Display("collected", progress) as display:
             return await collect(config, out, guard, jobs=jobs, tell=telling_of_episodes(display))
 
-    return _collected(out, anyio.run(run), stream)
+    return collected(out, anyio.run(run), stream)
 
 
-def harvest_run(
-    config: SftConfig | GrpoConfig, out: Path, harvested: Harvested, stream: TextIO, progress: TextIO
-) -> int:
-    """Collect episodes of the policy that a recipe begins with; 0 when every one has a valid end."""
-    from pdb_trainer.starting_policy import acting, adapter_hash, open_starting_policy  # brings torch
-
-    guard = open_guard(config.tasks.root)
-    acts = acting(config, repetitions=harvested.repetitions)
-    origin = Origin(generation=harvested.generation, adapter_hash=adapter_hash(config.adapter.start))
-
-    async def run() -> int:
-        async with open_starting_policy(config, out) as policy:
-            with Display("harvested", progress) as display:
-                return await harvest(
-                    policy,
-                    origin,
-                    acts,
-                    out,
-                    guard,
-                    jobs=config.sampler.concurrency,
-                    tell=telling_of_episodes(display),
-                )
-
-    return _collected(out, anyio.run(run), stream)
-
-
-def _collected(out: Path, unfinished: int, stream: TextIO) -> int:
+def collected(out: Path, unfinished: int, stream: TextIO) -> int:
+    """Say what a run's folder holds now; 0 when no episode is missing."""
     if unfinished:
         stream.write(f"{unfinished} episodes have no valid end: run the same command again.\n")
         return 1
