@@ -127,7 +127,8 @@ def test_a_run_remembers_its_settings_and_refuses_others(tmp_path: Path) -> None
     there = json.loads((tmp_path / RUN_FILE).read_text("utf-8"))
     assert GrpoConfig.model_validate(there["config"]) == config
     assert "commit" in there
-    write_run_file(tmp_path, read_grpo(None, [MODEL, "run.steps=200"]))
+    for harmless in ("run.steps=200", "evaluation.every=5", "alarms.most_kl=0.02", "run.keep_episodes=true"):
+        write_run_file(tmp_path, read_grpo(None, [MODEL, harmless]))
     with pytest.raises(ConfigError, match=r"another algorithm\.groups, run\.seed: give"):
         write_run_file(
             tmp_path,

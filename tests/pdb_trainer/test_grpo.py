@@ -16,7 +16,7 @@ from pdb_trainer.config import GrpoConfig
 from pdb_trainer.errors import LearnerError
 from pdb_trainer.groups import SealedGroup
 from pdb_trainer.learner import Learner
-from pdb_trainer.parity import gate, measure
+from pdb_trainer.parity import gate, measure, some_of
 from pdb_trainer.rollout_store import RolloutStore
 from pdb_trainer.run_log import read_metrics
 from pdb_trainer.run_place import in_folder
@@ -127,6 +127,13 @@ def test_every_switch_at_once_and_an_evaluation_through_the_agent(tiny_model: Pa
     assert {rollout.hashes["base_model"] for rollout in rollouts} != {""}
     assert json.loads((tmp_path / "run.json").read_text("utf-8"))["config"]["kl"]["beta"] == 0
     assert adapter_hash(tmp_path)
+
+
+def test_a_sample_of_rows_has_tokens_enough_and_hardly_more() -> None:
+    rows = [a_row(101, seed=number, responses=((1, 101),)) for number in range(9)]
+    assert len(some_of(rows)) == 3
+    assert some_of(rows[:2]) == rows[:2]
+    assert some_of([]) == []
 
 
 def test_the_gate_measures_how_far_sampler_and_learner_are_apart_and_refuses_too_much() -> None:

@@ -56,6 +56,7 @@ def test_two_halves_are_a_whole(tiny_model: Path, tiny_corpus: Path, tmp_path: P
     assert whole is not None
     assert halves is not None
     assert (halves.step, halves.counters) == (whole.step, whole.counters) == (8, {"drawn": 24})
+    assert "All 8 steps in" in run(config, tmp_path / "halves")
     losses = [[one["loss"] for one in read_metrics(tmp_path / name)] for name in ("whole", "halves")]
     assert losses[0] == losses[1]
 

@@ -97,6 +97,11 @@ def latest(folder: Path) -> Checkpoint | None:
     return None
 
 
+def newest_step(folder: Path) -> int:
+    """Of the newest checkpoint, by its name alone; 0 where there is none."""
+    return next((int(place.name.removeprefix("step-")) for place in _newest_first(folder)), 0)
+
+
 def _write(draft: Path, checkpoint: Checkpoint) -> None:
     (draft / "adapter").mkdir(parents=True)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.adapter.items()}

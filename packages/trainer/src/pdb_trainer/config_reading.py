@@ -62,7 +62,7 @@ def read_table(path: Path | None, overrides: Sequence[str]) -> dict[str, Any]:
 def write_run_file(folder: Path, config: SftConfig | GrpoConfig) -> None:
     """Write the resolved tree and the code's commit into a run's folder, or see that they agree with it.
 
-    Of a run that is continued, only its length and what it keeps may change. Raises ConfigError.
+    Of a run that goes on, only what decides nothing of what is learned may change. Raises ConfigError.
     """
     path = folder / RUN_FILE
     now: dict[str, Any] = {"format": 1, "config": json.loads(config.model_dump_json()), "commit": commit()}
@@ -71,7 +71,8 @@ def write_run_file(folder: Path, config: SftConfig | GrpoConfig) -> None:
             there = json.loads(path.read_text(encoding="utf-8"))["config"]
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path} is damaged: give another folder.") from error
-        differing = sorted(_differing(there, now["config"]) - _MAY_CHANGE)
+        names = sorted(_differing(there, now["config"]))
+        differing = [name for name in names if not name.startswith(_MAY_CHANGE)]
         if differing:
             raise ConfigError(
                 f"{folder} holds a run with another {', '.join(differing)}: give another folder, or the "
@@ -83,17 +84,18 @@ def write_run_file(folder: Path, config: SftConfig | GrpoConfig) -> None:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): give another folder.") from error
 
 
-_MAY_CHANGE = frozenset(
-    {
-        "run.steps",
-        "run.checkpoint_every",
-        "run.keep_rollouts",
-        "run.keep_episodes",
-        "sampler.base_url",
-        "sampler.python",
-        "sampler.attempts",
-    }
+_MAY_CHANGE = (
+    "run.steps",
+    "run.checkpoint_every",
+    "run.keep_",
+    "sampler.base_url",
+    "sampler.python",
+    "sampler.attempts",
+    "measure_every",
+    "evaluation.",
+    "alarms.",
 )
+"""Beginnings of settings that decide nothing of what is learned."""
 
 
 def _differing(there: object, here: object, place: str = "") -> set[str]:

@@ -18,7 +18,7 @@ from pdb_trainer.group_pool import Draw, Filled
 from pdb_trainer.grpo_numbers import batch_numbers, report_numbers, rollout_numbers, truncated
 from pdb_trainer.grpo_run import GrpoRun, open_run
 from pdb_trainer.packing import pack
-from pdb_trainer.parity import gate
+from pdb_trainer.parity import gate, some_of
 from pdb_trainer.step_report import StepReport
 from pdb_trainer.stopwatch import Stopwatch
 from pdb_trainer.training_tasks import endless
@@ -76,8 +76,8 @@ def update(run: GrpoRun, batch: Batch, step: int) -> StepReport:
     """One update of the weights; before the first one, sampler and learner have to agree about them."""
     config = run.config
     if not run.was_gated:
-        everything = pack(batch.chains.rows, max_tokens=config.batch.microbatch_tokens).microbatches
-        for microbatch in everything[:1]:
+        sample = pack(some_of(batch.chains.rows), max_tokens=config.batch.microbatch_tokens)
+        for microbatch in sample.microbatches:
             gate(run.learner, microbatch, version=step - 1, settings=run.alarms)
             run.was_gated = True
     anchor = None

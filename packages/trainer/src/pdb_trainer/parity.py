@@ -1,12 +1,17 @@
 """Whether sampler and learner compute the same model, asked before the first update is made."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pdb_trainer.alarms import AlarmSettings
 from pdb_trainer.errors import LearnerError
 from pdb_trainer.learner import Learner
 from pdb_trainer.packing import Microbatch
+from pdb_trainer.sequences import Row
 from pdb_trainer.step_report import Parity
+
+_ENOUGH_TOKENS = 256
 
 
 def measure(learner: Learner, microbatch: Microbatch, *, version: int) -> Parity | None:
@@ -20,6 +25,18 @@ def measure(learner: Learner, microbatch: Microbatch, *, version: int) -> Parity
         kl=float(np.mean(np.exp(difference) - 1 - difference)),
         ratio=float(np.mean(np.exp(np.abs(difference)))),
     )
+
+
+def some_of(rows: Sequence[Row]) -> list[Row]:
+    """The first rows that have sampled tokens enough to tell: asking all of them would cost a step's time."""
+    chosen: list[Row] = []
+    sampled = 0
+    for row in rows:
+        if sampled >= _ENOUGH_TOKENS:
+            break
+        chosen.append(row)
+        sampled += int(row.loss_mask.sum())
+    return chosen
 
 
 def gate(learner: Learner, microbatch: Microbatch, *, version: int, settings: AlarmSettings) -> None:

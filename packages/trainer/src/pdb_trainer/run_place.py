@@ -9,9 +9,11 @@ from typing import TextIO, TypeVar
 import anyio
 from pdb_agent.run_folder import RunFolder
 
+from pdb_trainer.checkpoint import newest_step
 from pdb_trainer.config import GrpoConfig, SftConfig
 from pdb_trainer.config_reading import write_run_file
 from pdb_trainer.errors import ConfigError, TrainerError
+from pdb_trainer.run_files import CHECKPOINTS
 
 _NOT_WRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES})
 C = TypeVar("C", SftConfig, GrpoConfig)
@@ -27,6 +29,9 @@ def in_folder(train: Train[C], config: C, folder: Path, stream: TextIO) -> int:
         )
     with RunFolder(folder).locked():
         write_run_file(folder, config)
+        if newest_step(folder / CHECKPOINTS) >= config.run.steps:
+            stream.write(f"All {config.run.steps} steps in {folder} are done: raise run.steps to go on.\n")
+            return 0
         stream.write(f"{config.model.path} is read; the run is kept in {folder}.\n")
         try:
             return anyio.run(partial(train, config, folder, stream))
