@@ -70,11 +70,11 @@ def _example(model: Path, number: int, part: Part) -> Example:
     )
 
 
-def sft_config(model: Path, corpus_folder: Path, **changes: object) -> SftConfig:
+def sft_config(model_folder: Path, corpus_folder: Path, **changes: object) -> SftConfig:
     """Eight steps of three examples."""
     return SftConfig.model_validate(
         {
-            "model": {"path": model, "dtype": "float32"},
+            "model": {"path": model_folder, "dtype": "float32"},
             "adapter": {"rank": 4, "alpha": 8},
             "corpus": {"path": corpus_folder},
             "batch": {"microbatch_tokens": 64, "checkpointing": False},
@@ -87,11 +87,11 @@ def sft_config(model: Path, corpus_folder: Path, **changes: object) -> SftConfig
     )
 
 
-def grpo_config(model: Path, **changes: object) -> GrpoConfig:
+def grpo_config(model_folder: Path, **changes: object) -> GrpoConfig:
     """Two groups of three in a step; cut replies differ in reward from those that end."""
     return GrpoConfig.model_validate(
         {
-            "model": {"path": model, "dtype": "float32"},
+            "model": {"path": model_folder, "dtype": "float32"},
             "adapter": {"rank": 4, "alpha": 8},
             "tasks": {"gym": {"count": 5}},
             "toolset": {"name": "edit-menu"},
