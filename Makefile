@@ -23,7 +23,7 @@ bench: setup
 	$(BIN)/python bench/sandbox.py
 	$(BIN)/python bench/grading.py
 	$(BIN)/python bench/agent_overhead.py
-	$(BIN)/python bench/learner.py
+	$(BIN)/python -m bench.learner
 
 conformance: setup
 	$(BIN)/python tools/conformance.py

@@ -139,7 +139,7 @@ def launch(tmp_path: Path, engine_and_version: tuple[EngineName, str]):
             root=str(tmp_path),
             on_failure=on_failure,  # type: ignore[arg-type]
         )
-        skipped: pytest.skip.Exception | None = None
+        skipped: BaseException | None = None
         with anyio.fail_after(WAIT_SECONDS):
             async with PlainLauncher() as launcher, anyio.create_task_group() as group:
                 backend = create_backend(engine, group)

@@ -49,6 +49,17 @@ def test_the_command_line_parses_before_it_loads_the_protocol() -> None:
     assert loaded_after("import mcp_pdb.cli").isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("package", ["pdb_agent", "pdb_trainer"])
+def test_the_other_commands_parse_before_they_load_what_they_need(package: str) -> None:
+    assert loaded_after(f"import {package}.cli").isdisjoint(HEAVY)
+
+
+def test_recipes_and_rewards_come_without_tensors() -> None:
+    pure = "import pdb_trainer.config, pdb_trainer.reward, pdb_trainer.packing, pdb_trainer.rollout_worker"
+
+    assert loaded_after(pure).isdisjoint({"torch", "transformers", "peft"})
+
+
 def imported_names(tree: ast.AST) -> set[str]:
     """The top-level names that absolute imports under ``tree`` ask for."""
     names: set[str] = set()
