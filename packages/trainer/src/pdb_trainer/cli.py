@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pdb_agent.errors import AgentError
 
-from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, models, probe, sft
+from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, lab, models, probe, sft
 from pdb_trainer.errors import TrainerError
 
 INTERRUPTED = 130
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         ("dry-run", dry_run, "say what a recipe would run and what it needs, and run nothing"),
         ("inspect", inspect, "what a run learned from: groups with rewards, rows token by token"),
         ("export", export, "a run's adapter for PEFT or vLLM, or merged into its base"),
+        ("lab", lab, "see whether a policy learns at all, from nothing to GRPO"),
         ("models", models, "fetch a small real model, or make a tiny one"),
     ):
         module.add_arguments(commands.add_parser(name, help=words))
