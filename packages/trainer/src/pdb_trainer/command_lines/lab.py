@@ -1,6 +1,7 @@
 """``pdb-trainer lab``."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -20,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _learn_smoke(arguments: argparse.Namespace) -> int:
+    # Read once, when torch is imported: a second thread brings matrices this small little, and sandboxes
+    # want that core; where cores are contended, threads that wait for each other cost many times their work.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from pdb_trainer.config_reading import read_table, tree_of
     from pdb_trainer.labs.learn_smoke import learn_smoke
     from pdb_trainer.labs.settings import LabConfig

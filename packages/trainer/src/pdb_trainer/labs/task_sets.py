@@ -25,7 +25,7 @@ class TaskSets:
     practice: tuple[GymTask, ...]
     held_out: tuple[GymTask, ...]
     fixed: tuple[GymTask, ...]
-    """The ten that the gym always holds out; reported apart."""
+    """Those that the gym always holds out; reported apart."""
 
 
 def task_sets(config: LabTasksConfig) -> TaskSets:
@@ -36,7 +36,7 @@ def task_sets(config: LabTasksConfig) -> TaskSets:
         oracle=tuple(met[: config.oracle]),
         practice=tuple(met[config.oracle : config.oracle + config.practice]),
         held_out=_apart(met, config.held_out),
-        fixed=held_out(),
+        fixed=held_out()[: config.fixed],
     )
 
 
