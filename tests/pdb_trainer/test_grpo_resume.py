@@ -6,15 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from pdb_trainer import grpo
+from pdb_trainer.checkpoint import newest_step
 from pdb_trainer.config_reading import read_grpo
 from pdb_trainer.rollout_store import RolloutStore
+from pdb_trainer.run_files import CHECKPOINTS
 from pdb_trainer.run_log import read_metrics
 from pdb_trainer.run_place import in_folder
 
@@ -22,8 +24,9 @@ from tests.pdb_trainer.tiny_runs import adapter_hash
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 SMOKE = Path(__file__).parents[2] / "packages" / "trainer" / "recipes" / "smoke.toml"
-KILLS = 5
-STEPS = 4
+AFTER_STEPS = (0, 0, 1, 1, 2)
+"""Each kill comes at a random moment after so many steps."""
+STEPS = 5
 _PATIENCE_SECONDS = 120.0
 
 
@@ -70,15 +73,15 @@ def started(overrides: Sequence[str], folder: Path) -> Generator[subprocess.Pope
             process.kill()
 
 
-def wait_for(folder: Path, pattern: str, process: subprocess.Popen[bytes]) -> None:
-    """Until a run that was started has made a file."""
+def wait_until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Until something has come of a run that was started."""
     until = time.monotonic() + _PATIENCE_SECONDS
-    while not any(folder.glob(pattern)) and process.poll() is None and time.monotonic() < until:
+    while not happened() and process.poll() is None and time.monotonic() < until:
         try:
             process.wait(0.05)
         except subprocess.TimeoutExpired:
             continue
-    assert any(folder.glob(pattern)), process.stderr.read().decode() if process.stderr else ""
+    assert happened(), process.stderr.read().decode() if process.stderr else ""
 
 
 def descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
@@ -107,26 +110,31 @@ def test_the_undisturbed_run_has_something_to_learn(undisturbed: Path) -> None:
     metrics = read_metrics(undisturbed)
     assert any(one["grad_norm"] > 0 for one in metrics)
     assert all(one["parity/kl"] < 1e-6 for one in metrics if "parity/kl" in one)
-    assert metrics[-1]["kl"] > 0
+    assert any(one["kl"] > 0 for one in metrics)
 
 
 def test_killed_at_random_five_times_it_ends_as_if_nothing_had_been(
     overrides: list[str], undisturbed: Path, tmp_path: Path
 ) -> None:
     folder, draw = tmp_path / "killed", random.Random(20)
-    step_seconds = max(one["seconds/rollouts"] for one in read_metrics(undisturbed)[1:])
+    step_seconds = read_metrics(undisturbed)[-1]["seconds/rollouts"]
     survivors: list[psutil.Process] = []
     killed = 0
-    for _ in range(KILLS):
+    for least in AFTER_STEPS:
         with started(overrides, folder) as process:
-            wait_for(folder, f"tensorboard/*.{process.pid}.*", process)
+
+            def at_work(pid: int = process.pid, least: int = least) -> bool:
+                is_open = any(folder.glob(f"tensorboard/*.{pid}.*"))
+                return is_open and newest_step(folder / CHECKPOINTS) >= least
+
+            wait_until(at_work, process)
             try:
-                process.wait(draw.uniform(0.0, 1.3 * step_seconds))
+                process.wait(draw.uniform(0.0, step_seconds))
             except subprocess.TimeoutExpired:
                 survivors += descendants(process)
                 process.send_signal(signal.SIGKILL)
                 killed += 1
-    assert killed > KILLS // 2
+    assert killed == len(AFTER_STEPS)
     stream = io.StringIO()
     assert in_folder(grpo.train, read_grpo(SMOKE, overrides), folder, stream) == 0
     assert "goes on after step" in stream.getvalue()
@@ -139,7 +147,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(
 ) -> None:
     folder = tmp_path / "stopped"
     with started(overrides, folder) as process:
-        wait_for(folder, "checkpoints/step-000001", process)
+        wait_until(lambda: newest_step(folder / CHECKPOINTS) >= 1, process)
         children = descendants(process)
         process.send_signal(signal.SIGINT)
         assert process.wait(_PATIENCE_SECONDS) == 130
