@@ -51,6 +51,8 @@ TRAINER_COMMANDS = (
     ("dry-run",),
     ("inspect",),
     ("export",),
+    ("lab",),
+    ("lab", "learn-smoke"),
     ("models",),
     *(("models", name) for name in ("fetch-smollm2", "make-tiny")),
 )

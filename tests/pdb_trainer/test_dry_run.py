@@ -75,7 +75,9 @@ def test_the_recipes_models_have_the_sizes_that_they_are_known_by() -> None:
         ModelShape.of({"num_attention_heads": 2})
 
 
-@pytest.mark.parametrize("recipe", sorted(path.name for path in RECIPES.glob("*.toml")))
+@pytest.mark.parametrize(
+    "recipe", ["smoke.toml", "smollm2_sft.toml", "smollm2_grpo.toml", "qwen3_coder_30b.toml"]
+)
 def test_a_recipe_lacks_nothing_but_what_is_made_first(recipe: str) -> None:
     few = [] if recipe == "qwen3_coder_30b.toml" else ["tasks.gym.count=5"]
     config = read_either(RECIPES / recipe, few)
