@@ -108,10 +108,11 @@ def connect(tmp_path: Path) -> Connect:
         mode: str = "auto",
         options: ServerOptions = ALL_TOOLS,
         make_backend: BackendFactory = create_backend,
+        wait_seconds: float = WAIT_SECONDS,
         **changes: Any,
     ) -> AsyncGenerator[Debugging]:
         server = create_server(replace(options, **changes), make_backend=make_backend)
-        with anyio.fail_after(WAIT_SECONDS):
+        with anyio.fail_after(wait_seconds):
             async with Client(server, mode=mode) as client:
                 yield Debugging(client, tmp_path)
         assert processes_in(tmp_path) == []
