@@ -3,16 +3,20 @@ import re
 from pathlib import Path
 
 import anyio
-from pdb_agent.messages import AssistantMessage, CallStatus
+from pdb_agent.messages import AssistantMessage, Call, CallStatus
 from pdb_agent.procedural.gym_tasks import as_task
 from pdb_agent.sandbox import SandboxSpec
 from pdb_agent.sandboxes.interpreters import task_interpreter
 from pdb_agent.sandboxes.opening import open_sandbox
 from pdb_agent.task import Split
+from pdb_agent.toolbox import open_toolbox
 from pdb_agent.tools.files import Files, ReadArguments
 from pdb_agent.tools.workspace import Workspace
+from pdb_agent.toolsets import Toolset, ToolsetName
 from pdb_trainer.labs.base_model import make_base
 from pdb_trainer.labs.primer import SPECIAL, aimless, make_tokenizer, shown, special_ids, system_of, texts
+from pdb_trainer.labs.pytest_words import report
+from pdb_trainer.labs.task_sets import to_measure
 from pdb_trainer.renderers.opening import open_renderer
 from tokenizers import Tokenizer
 
@@ -33,6 +37,30 @@ def test_a_programs_listing_is_numbered_as_the_tool_shows_it() -> None:
             return answer.text
 
     assert shown(task.workspace[task.source_path].decode()) == anyio.run(read)
+
+
+def test_a_failing_assertion_is_told_as_the_tool_tells_it() -> None:
+    task = programs(1)[0]
+    measured, menu = to_measure(task)
+
+    async def run() -> str:
+        spec = SandboxSpec(python=task_interpreter(), files=measured.workspace)
+        async with open_toolbox(
+            measured, Toolset(name=ToolsetName.EDIT_MENU), spec=spec, menu=menu
+        ) as toolbox:
+            call = Call(id="one", name="run_tests", arguments={}, raw="{}")
+            return (await toolbox.call(call)).result.text
+
+    said = report(task, task.workspace[task.source_path].decode())
+    assert "FAILED" in said
+    assert said == anyio.run(run)
+
+
+def test_a_program_that_raises_and_one_that_is_right_are_told_apart() -> None:
+    task = next(task for task in programs(60) if task.tests.declared_errors)
+
+    assert f"E   {task.tests.declared_errors[0]}: " in report(task, task.workspace[task.source_path].decode())
+    assert report(task, task.solved_source.decode()).endswith(f"\n\n{len(task.tests.visible)} passed")
 
 
 def test_a_name_is_the_same_tokens_wherever_it_stands() -> None:
@@ -71,19 +99,20 @@ def renderer_tokenizer(folder: Path) -> Tokenizer:
 
 def test_changes_are_applied_without_regard_to_what_is_amiss() -> None:
     draw = random.Random(1)
-    right = 0
-    tasks = programs(60)
-    for task in tasks:
-        (edit,) = [
+    right = tries = 0
+    for task in programs(60):
+        edits = [
             call
             for message in aimless(task, draw)
             if isinstance(message, AssistantMessage)
             for call in message.calls
             if call.name == "edit"
         ]
-        right += edit.arguments == {"op": str(task.right_operation)}
+        right += sum(edit.arguments == {"op": str(task.right_operation)} for edit in edits)
+        tries += len(edits)
 
-    assert 2 <= right <= 20  # a sixth of sixty is ten, with a deviation of 2.9
+    assert 75 <= tries <= 105  # one and a half of each are 90, with a deviation of 3.9
+    assert 5 <= right <= 26  # a sixth of them are 15, with a deviation of 3.5
 
 
 def test_half_of_the_texts_are_listings_of_right_programs(tmp_path: Path) -> None:
@@ -96,4 +125,4 @@ def test_half_of_the_texts_are_listings_of_right_programs(tmp_path: Path) -> Non
     assert [text.startswith(SPECIAL[0]) for text in said] == [True, False, True, False]
     solved = programs(4)[0].solved_source.decode().splitlines()[-1]
     assert re.search(rf"\d {re.escape(solved)}\n", said[0])
-    assert said[1].rstrip().endswith("</tool_call><|im_end|>")
+    assert said[1].rstrip().endswith("That is what I tried.<|im_end|>")

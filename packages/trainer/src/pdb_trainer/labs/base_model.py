@@ -28,6 +28,7 @@ _TOKENIZER_PROGRAMS = 300
 _FEED_FORWARD = 3
 """Times the hidden size."""
 _WARMUP_STEPS = 30
+_ABOUT_TOKENS = 20
 _CLIP_NORM = 1.0
 _LOWEST_RATE = 0.1
 """Of the highest."""
@@ -114,13 +115,12 @@ def read(
         network.parameters(), lr=config.learning_rate, betas=(0.9, 0.95), weight_decay=0.0
     )
     draw = random.Random(f"{seed}/reading")
-    order = [index for _ in range(config.passes) for index in draw.sample(range(len(ids)), len(ids))]
-    steps = len(order) // config.batch
+    batches = [batch for _ in range(config.passes) for batch in _batches(ids, config.batch, draw)]
+    steps = len(batches)
     losses: list[float] = []
-    for step in range(steps):
+    for step, batch in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = config.learning_rate * _rate_at(step, steps)
-        batch = [ids[index] for index in order[step * config.batch : (step + 1) * config.batch]]
         loss = _loss(network, batch)
         optimiser.zero_grad()
         loss.backward()
@@ -129,6 +129,14 @@ def read(
         losses.append(float(loss.detach()))
         tell(step + 1, steps, losses[-1])
     return losses
+
+
+def _batches(ids: Sequence[Sequence[int]], size: int, draw: random.Random) -> list[list[Sequence[int]]]:
+    """One pass in a random order of batches, each of texts of about the same length: little is filled up."""
+    order = draw.sample(range(len(ids)), len(ids))
+    order.sort(key=lambda index: len(ids[index]) // _ABOUT_TOKENS)
+    batches = [[ids[index] for index in order[start : start + size]] for start in range(0, len(ids), size)]
+    return draw.sample(batches, len(batches))
 
 
 def _rate_at(step: int, steps: int) -> float:

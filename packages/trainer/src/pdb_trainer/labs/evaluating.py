@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
-from pdb_agent.episode import Episode, EpisodeLog, assemble, read_episode
+from pdb_agent.episode import Episode, EpisodeLog, assemble
 from pdb_agent.loop import EpisodeSettings, run_episode
 from pdb_agent.policy import Policy
 from pdb_agent.procedural.gym import GymTask
+from pdb_agent.run_folder import read_or_none
 
 from pdb_trainer.errors import TrainerError
 from pdb_trainer.labs.task_sets import to_measure
@@ -63,7 +64,8 @@ def seed_of(task: str, seed: int) -> int:
 
 async def _episode(policy: Policy, gym_task: GymTask, settings: Measure, folder: Path) -> Episode:
     path = folder / f"{gym_task.name}.jsonl"
-    if path.exists() and (there := read_episode(path)).is_valid:
+    there = read_or_none(path) if path.exists() else None
+    if there is not None and there.is_valid:
         return there
     task, menu = to_measure(gym_task)
     seed = seed_of(task.id, settings.seed)

@@ -1,8 +1,8 @@
 """What a lab's base model reads before it is taught anything, and the tokenizer that is made of it.
 
-Half are listings: a right program with its tests. Half are the beginnings of conversations in which somebody
-reads the program, applies an entry of the menu that was drawn by chance, and calls for the tests: how tools
-are called, and nothing of what repairs a program.
+Half are listings: a right program with its tests. Half are conversations in which somebody reads a program
+and tries entries of the menu that were drawn by chance: how tools are called and what they answer. They are
+made without a sandbox; what the tests would say is computed, and written in pytest's manner.
 """
 
 import json
@@ -27,6 +27,7 @@ from pdb_agent.task import Split
 from pdb_agent.toolsets import Toolset, ToolsetName
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from pdb_trainer.labs.pytest_words import report
 from pdb_trainer.renderers.chatml import ChatMLFormat
 from pdb_trainer.renderers.renderer import Renderer
 
@@ -34,6 +35,9 @@ SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _FIXED_CHARS = 25
 """A longer line that every prompt has is a word of its own: it costs one token."""
 _SEEN_PROMPTS = 20
+_MOST_TRIES = 2
+_ENDS = 0.5
+_NOTHING = "{} finds nothing to change in this program."
 _WORDS = (
     r"</?tool_[a-z]+>",
     r"\{\"name\": \"[a-z_]+\", \"arguments\": \{(?:\"[a-z]+\": \")?",
@@ -67,17 +71,29 @@ def shown(source: str) -> str:
 
 
 def aimless(task: GymTask, draw: random.Random) -> list[Message]:
-    """The beginning of a conversation that applies an entry of the menu by chance; ends with a call."""
-    operation = draw.choice([str(entry.operation) for entry in task.edit_operations])
-    source = task.workspace[task.source_path].decode()
-    return [
+    """A conversation in which the program is read, and then entries of the menu are tried by chance.
+
+    After each run of the tests, pass or fail, another try is as likely as the end.
+    """
+    source = task.workspace[task.source_path]
+    messages: list[Message] = [
         UserMessage(text=first_message(as_task(task, Split.TRAIN))),
         _said(f"Read {task.source_path}.", "read_file", {"path": task.source_path}),
-        _answered("read_file", shown(source)),
-        _said("Apply it.", "edit", {"op": operation}),
-        _answered("edit", f"Applied {operation}."),
-        _said("Check it.", "run_tests", {}),
+        _answered("read_file", shown(source.decode())),
     ]
+    for _ in range(_MOST_TRIES):
+        entry = draw.choice(task.edit_operations)
+        now = entry.files.get(task.source_path, source)
+        words = f"Applied {entry.operation}." if entry.applies else _NOTHING.format(entry.operation)
+        messages += [
+            _said("Apply it.", "edit", {"op": str(entry.operation)}),
+            _answered("edit", words),
+            _said("Check it.", "run_tests", {}),
+            _answered("run_tests", report(task, now.decode())),
+        ]
+        if draw.random() < _ENDS:
+            break
+    return [*messages, AssistantMessage(text="That is what I tried.")]
 
 
 def texts(
