@@ -36,7 +36,7 @@ _FIXED_CHARS = 25
 """A longer line that every prompt has is a word of its own: it costs one token."""
 _SEEN_PROMPTS = 20
 _MOST_TRIES = 2
-_ENDS = 0.5
+_ENDS = 0.8
 _NOTHING = "{} finds nothing to change in this program."
 _WORDS = (
     r"</?tool_[a-z]+>",
@@ -73,7 +73,7 @@ def shown(source: str) -> str:
 def aimless(task: GymTask, draw: random.Random) -> list[Message]:
     """A conversation in which the program is read, and then entries of the menu are tried by chance.
 
-    After each run of the tests, pass or fail, another try is as likely as the end.
+    After each run of the tests, pass or fail, it mostly ends; now and then there is another try.
     """
     source = task.workspace[task.source_path]
     messages: list[Message] = [
