@@ -53,7 +53,7 @@ def test_the_recipe_is_a_lab_whose_two_runs_are_configurations(tmp_path: Path) -
     assert lab.tasks.held_out >= 100
     assert supervised.adapter.rank == reinforced.adapter.rank
     assert reinforced.adapter.start == tmp_path / "adapter"
-    assert reinforced.reward.kind == "outcome"
+    assert reinforced.limits.turns == 12
 
 
 def test_an_unfit_table_of_the_recipe_is_said_before_anything_runs(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ class LabTasksConfig(Tree):
 
     primer: int = Field(default=1000, ge=20)
     """The first so many are read as plain text when the base is made; no episode, no solution's name."""
-    oracle: int = Field(default=200, ge=1)
+    oracle: int = Field(default=160, ge=1)
     """The first so many are solved by the oracle, to be imitated."""
     practice: int = Field(default=600, ge=1)
     """So many after these are what GRPO draws its tasks from."""
-    held_out: int = Field(default=160, ge=1)
+    held_out: int = Field(default=180, ge=1)
     """To measure on; none is a program of the others, whatever its names and its defect."""
     fixed: int = Field(default=10, ge=0, le=10)
     """Of the ten that the gym always holds out, reported apart."""
@@ -49,7 +49,7 @@ class LabConfig(Tree):
     tasks: LabTasksConfig = LabTasksConfig()
     base: BaseConfig = BaseConfig()
     adapter: AdapterConfig = AdapterConfig(rank=32, alpha=32.0)
-    limits: LimitsConfig = LimitsConfig(turns=8, context_tokens=4096, format_errors=2)
+    limits: LimitsConfig = LimitsConfig(turns=12, context_tokens=4096, format_errors=2)
     sampler: SamplerConfig = SamplerConfig(max_output_tokens=48, context_tokens=4096, concurrency=32)
     batch: BatchConfig = BatchConfig(microbatch_tokens=4096, checkpointing=False)
     sft: dict[str, Any] = Field(default_factory=dict)
