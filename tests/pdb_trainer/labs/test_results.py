@@ -64,6 +64,14 @@ def test_stages_that_saw_different_tasks_are_not_compared() -> None:
         differences_of({BASE: solving(1), SFT: other, RL: other})
 
 
+def test_the_base_may_be_measured_on_some_of_the_tasks() -> None:
+    few = dict.fromkeys(TASKS[:12], 0.0)
+    first, second = differences_of({BASE: few, SFT: solving(6), RL: solving(20)})
+
+    assert (first.estimate.tasks, first.estimate.value) == (12, 0.5)
+    assert (second.estimate.tasks, second.estimate.value) == (20, 0.7)
+
+
 def test_pairs_are_matched_by_task_whatever_their_order() -> None:
     backwards = dict(reversed(solving(10).items()))
     first, _ = differences_of({BASE: solving(10), SFT: backwards, RL: backwards})

@@ -181,10 +181,12 @@ def _measured(
 
     async def run() -> tuple[dict[str, Episode], dict[str, Episode]]:
         settings = _measure(lab)
-        total = len(lab.sets.held_out)
+        few = lab.config.tasks.held_out_for_base if stage == results.BASE else None
+        tasks = lab.sets.held_out[:few]
+        total = len(tasks)
         tell = _telling(lab.stream, lambda done, solved: f"{stage} {done}/{total}: {solved} solved")
         async with open_starting_policy(starting, folder) as policy:
-            held_out = await measure(policy, lab.sets.held_out, settings, folder / "held_out", tell)
+            held_out = await measure(policy, tasks, settings, folder / "held_out", tell)
             return held_out, await measure(policy, lab.sets.fixed, settings, folder / "fixed")
 
     with lab.stage(f"measuring {stage}"):
