@@ -1,5 +1,5 @@
 # Every target sets up what it needs first; setup is quick when nothing changed.
-.PHONY: setup demo test check bench conformance clients fmt docs mutants vllm-env test-vllm
+.PHONY: setup demo test check bench conformance clients fmt docs mutants learn-smoke vllm-env test-vllm
 BIN := .venv/bin
 
 setup: .venv/.ready
@@ -39,6 +39,9 @@ docs: setup
 
 mutants: setup
 	$(BIN)/python tools/mutants.py
+
+learn-smoke: setup
+	$(BIN)/pdb-trainer lab learn-smoke --config packages/trainer/recipes/learn_smoke.toml --out out/learn-smoke
 
 vllm-env:
 	tools/vllm_env
