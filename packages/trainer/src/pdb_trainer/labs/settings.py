@@ -21,7 +21,7 @@ class LabTasksConfig(Tree):
     """So many after these are what GRPO draws its tasks from."""
     held_out: int = Field(default=240, ge=1)
     """To measure on; none is a program of the others, whatever its names and its defect."""
-    held_out_for_base: int = Field(default=100, ge=1)
+    held_out_for_base: int = Field(default=160, ge=1)
     """So many of these for the base, whose distance from the next stage shows on fewer."""
     fixed: int = Field(default=10, ge=0, le=10)
     """Of the ten that the gym always holds out, reported apart."""
