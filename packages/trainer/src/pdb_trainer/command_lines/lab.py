@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes, and what it does."""
     commands = parser.add_subparsers(required=True, metavar="command")
     learn = commands.add_parser(
-        "learn-smoke", help="base, SFT, GRPO of a tiny model; 1 unless the solve rate rises twice"
+        "learn-smoke", help="base, SFT, GRPO of a small model; 1 unless the solve rate rises twice"
     )
     add_settings(learn)
     learn.add_argument("--out", type=Path, required=True, help="folder; one that was begun goes on")
@@ -21,14 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _learn_smoke(arguments: argparse.Namespace) -> int:
-    # Read once, when torch is imported: a second thread brings matrices this small little, and sandboxes
-    # want that core; where cores are contended, threads that wait for each other cost many times their work.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from pdb_trainer.config_reading import read_table, tree_of
-    from pdb_trainer.labs.learn_smoke import learn_smoke
     from pdb_trainer.labs.settings import LabConfig
 
     config = tree_of(LabConfig, read_table(arguments.config, arguments.settings))
+    os.environ.setdefault("OMP_NUM_THREADS", str(config.threads))  # read once, when torch is imported
+    from pdb_trainer.labs.learn_smoke import learn_smoke
+
     if arguments.seed is not None:
         config = config.model_copy(update={"seed": arguments.seed})
     return learn_smoke(config, arguments.out, sys.stderr)

@@ -1,4 +1,4 @@
-"""Shows that a policy learns: base, SFT and GRPO of a tiny model, each measured on programs it never met.
+"""Shows whether a policy learns: base, SFT and GRPO, each measured on programs it never met.
 
 Oracle episodes, practice and measurements go through the real tools, sandbox and grader; SFT and GRPO are
 those of ``pdb-trainer sft`` and ``grpo``. A folder that was begun goes on with what is missing.
@@ -37,6 +37,7 @@ from pdb_trainer.labs.base_model import make_base
 from pdb_trainer.labs.evaluating import Measure, measure
 from pdb_trainer.labs.settings import LabConfig
 from pdb_trainer.labs.task_sets import TaskSets, task_sets, to_measure
+from pdb_trainer.model_hashes import base_hash
 from pdb_trainer.run_files import CHECKPOINTS, step_name
 from pdb_trainer.run_log import METRICS
 from pdb_trainer.run_place import in_folder
@@ -73,7 +74,8 @@ class Lab:
     @property
     def model(self) -> Path:
         """The base's folder."""
-        return self.folder / "base"
+        given = self.config.model
+        return self.folder / "base" if given is None else given.path
 
     def adapter(self, stage: str, steps: int) -> Path:
         """What a stage's last step left."""
@@ -135,6 +137,9 @@ def _toolset() -> Toolset:
 
 
 def _base(lab: Lab) -> Mapping[str, Any]:
+    """Make the base where none is given; what is told of it."""
+    if lab.config.model is not None:
+        return {"path": str(lab.model), "sha256": base_hash(lab.model)}
     record = lab.folder / "base.json"
     if not record.exists():
         with lab.stage("base"):
@@ -242,7 +247,7 @@ def _conclude(
         "seconds": lab.seconds,
         "commit": commit(),
         "machine": f"{platform.platform()}, {os.cpu_count()} cores",
-        "limits": results.LIMITS,
+        "limits": (*results.LIMITS, *(() if lab.config.model else results.LIMITS_OF_A_MADE_BASE)),
     }
     write_whole(lab.folder / RESULTS, (json.dumps(record, indent=1) + "\n").encode())
     lab.stream.write(results.summary(records, found))

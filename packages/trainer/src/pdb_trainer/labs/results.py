@@ -13,13 +13,15 @@ from pdb_agent.statistics import Estimate, differences, estimate, paired_estimat
 BASE, SFT, RL = "base", "sft", "rl"
 STAGES = (BASE, SFT, RL)
 LIMITS = (
-    "The model has a million parameters and knows one gym: nothing follows for other programs or models.",
+    "The policy is taught one gym: nothing follows for other programs or models.",
     "Held-out programs come from the same 18 shapes as those met; they differ in constants, operators, names "
     "and defect, and no whole program is shared.",
-    "The base has read right programs of the training set and how tools are called, with entries of the menu "
-    "drawn by chance; it begins with random weights that lean towards copying.",
     "One seed is one sample of training: intervals are over tasks, not over trainings.",
     "An edit menu is easier than writing a patch: the right change is one of six entries.",
+)
+LIMITS_OF_A_MADE_BASE = (
+    "The base has a million parameters. It has read right programs of the training set and how tools are "
+    "called, with entries of the menu drawn by chance; it begins with random weights that lean towards copying.",
 )
 
 

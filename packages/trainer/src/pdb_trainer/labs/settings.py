@@ -7,14 +7,22 @@ from typing import Any
 from pdb_agent.config import LimitsConfig
 from pydantic import Field
 
-from pdb_trainer.config import AdapterConfig, BatchConfig, GrpoConfig, SamplerConfig, SftConfig, Tree
+from pdb_trainer.config import (
+    AdapterConfig,
+    BatchConfig,
+    GrpoConfig,
+    ModelConfig,
+    SamplerConfig,
+    SftConfig,
+    Tree,
+)
 
 
 class LabTasksConfig(Tree):
     """Programs of the gym, in its order: family by family in turn."""
 
     primer: int = Field(default=1000, ge=20)
-    """The first so many are read as plain text when the base is made; no episode, no solution's name."""
+    """The first so many are read as plain text where a base is made; no episode, no solution's name."""
     oracle: int = Field(default=160, ge=1)
     """The first so many are solved by the oracle, to be imitated."""
     practice: int = Field(default=600, ge=1)
@@ -48,7 +56,12 @@ class LabConfig(Tree):
 
     seed: int = Field(default=0, ge=0)
     """Of the weights, of every order and of every draw."""
+    threads: int = Field(default=1, ge=1)
+    """That compute: a second one brings matrices of a tiny model little, and sandboxes want that core; where
+    cores are contended, threads that wait for each other cost many times their work."""
     tasks: LabTasksConfig = LabTasksConfig()
+    model: ModelConfig | None = None
+    """To begin with; None makes one, as ``base`` says."""
     base: BaseConfig = BaseConfig()
     adapter: AdapterConfig = AdapterConfig(rank=32, alpha=32.0)
     limits: LimitsConfig = LimitsConfig(turns=12, context_tokens=4096, format_errors=2)
@@ -71,7 +84,7 @@ class LabConfig(Tree):
 
     def _common(self, model: Path) -> dict[str, Any]:
         return {
-            "model": {"path": model, "dtype": "float32"},
+            "model": self.model or {"path": model, "dtype": "float32"},
             "adapter": self.adapter.model_dump(),
             "toolset": {"name": "edit-menu"},
             "limits": self.limits.model_dump(),
