@@ -89,7 +89,10 @@ def test_a_new_task_is_valid_as_it_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_a_validation_and_everything_it_started() -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_or_sigterm_ends_a_validation_and_everything_it_started(
+    number: signal.Signals, status: int
+) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "pdb_agent.cli", "tasks", "validate"],
         cwd=ROOT,
@@ -102,9 +105,9 @@ def test_ctrl_c_ends_a_validation_and_everything_it_started() -> None:
     deadline = time.monotonic() + 60
     while not (children := descendants(process.pid)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert children
     assert [pid for pid in children if is_living(pid)] == []
 

@@ -142,15 +142,16 @@ def test_killed_at_random_five_times_it_ends_as_if_nothing_had_been(
     assert psutil.wait_procs(survivors, timeout=20)[1] == []
 
 
-def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(
-    overrides: list[str], undisturbed: Path, tmp_path: Path
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_or_sigterm_ends_it_cleanly_and_the_same_command_goes_on(
+    number: signal.Signals, status: int, overrides: list[str], undisturbed: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "stopped"
     with started(overrides, folder) as process:
         wait_until(lambda: newest_step(folder / CHECKPOINTS) >= 1, process)
         children = descendants(process)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(_PATIENCE_SECONDS) == 130
+        process.send_signal(number)
+        assert process.wait(_PATIENCE_SECONDS) == status
         said = process.stderr.read().decode() if process.stderr else ""
     assert "The same command goes on from the last checkpoint" in said
     assert "Traceback" not in said

@@ -9,11 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from pdb_agent.errors import AgentError
+from pdb_agent.termination import terminable
 
 from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, lab, models, probe, sft
 from pdb_trainer.errors import TrainerError
-
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,16 +20,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sandboxes are forked beside it
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # ours say more
-    try:
-        return arguments.run(arguments)
-    except (TrainerError, AgentError) as error:
-        sys.stderr.write(f"pdb-trainer: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has left
-        sys.stderr.close()
-        return 1
+    with terminable() as termination:
+        try:
+            return arguments.run(arguments)
+        except (TrainerError, AgentError) as error:
+            sys.stderr.write(f"pdb-trainer: {error}\n")
+            return 2
+        except KeyboardInterrupt:
+            return termination.exit_status
+        except BrokenPipeError:  # the reader of our output has left
+            sys.stderr.close()
+            return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from pdb_trainer.advantage import AdvantageSettings, Weighed, weigh
-from pdb_trainer.config import GrpoConfig
+from pdb_trainer.advantage import Weighed, weigh
+from pdb_trainer.config import AlgorithmConfig, GrpoConfig
 from pdb_trainer.config_reading import RUN_FILE
 from pdb_trainer.errors import RolloutError
+from pdb_trainer.grpo_settings import advantage_settings
 from pdb_trainer.renderers.text_tokenizer import TextTokenizer
 from pdb_trainer.rollout import Rollout
 from pdb_trainer.rollout_store import LINES, BadLine, RolloutStore
@@ -165,6 +166,7 @@ def _batch(store: RolloutStore, run: Path) -> Batch:
     merged = chains(rollouts)
     scored = [one for one in rollouts if not one.infra_error]
     names = {one.episode for one in scored}
+    config = _config(run)
     return Batch(
         name=store.folder.name,
         rollouts=rollouts,
@@ -173,7 +175,7 @@ def _batch(store: RolloutStore, run: Path) -> Batch:
             [row for row in merged.rows if row.episode in names],
             scored,
             version=max((one.version for one in merged.responses), default=0),
-            settings=_advantage_settings(_config(run)),
+            settings=advantage_settings(AlgorithmConfig() if config is None else config.algorithm),
         ),
         bad_lines=tuple(one for one in entries if isinstance(one, BadLine)),
     )
@@ -186,20 +188,6 @@ def _config(run: Path) -> GrpoConfig | None:
         return GrpoConfig.model_validate(written["config"])
     except (OSError, ValueError, KeyError, TypeError, ValidationError):
         return None
-
-
-def _advantage_settings(config: GrpoConfig | None) -> AdvantageSettings:
-    if config is None:
-        return AdvantageSettings()
-    algorithm = config.algorithm
-    return AdvantageSettings(
-        divide_by_std=algorithm.divide_by_std,
-        length_alpha=algorithm.length_alpha,
-        aggregation=algorithm.aggregation,
-        staleness=algorithm.staleness,
-        stale_share=algorithm.stale_share,
-        least_group=algorithm.least_group,
-    )
 
 
 def _row_view(batch: Batch, row: Row, decode: Decode) -> RowView:

@@ -21,6 +21,7 @@ from pdb_trainer.sampler import Sampled, Sampler, SampleRequest
 
 _SEED_BYTES = 6
 """Servers and their clients agree on whole numbers of this size."""
+_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +40,11 @@ class LivePolicy:
     def __init__(
         self, renderer: Renderer, sampler: Sampler, *, name: str, rules: RetryRules | None = None
     ) -> None:
-        """``rules`` say how often a sampler that is out of reach is asked again."""
+        """``rules`` say how often a sampler is asked; None is twice, for ours are patient themselves."""
         self._renderer = renderer
         self._sampler = sampler
         self._name = name
-        self._rules = rules or RetryRules()
+        self._rules = rules or RetryRules(tries=_TRIES)
 
     @property
     def name(self) -> str:

@@ -20,8 +20,9 @@ LIMITS = (
     "An edit menu is easier than writing a patch: the right change is one of six entries.",
 )
 LIMITS_OF_A_MADE_BASE = (
-    "The base has a million parameters. It has read right programs of the training set and how tools are "
-    "called, with entries of the menu drawn by chance; it begins with random weights that lean towards copying.",
+    "The base has a million parameters. It begins with random weights that lean towards copying, and has "
+    "read right programs of the training set and how tools are called, with entries of the menu drawn by "
+    "chance.",
 )
 
 
