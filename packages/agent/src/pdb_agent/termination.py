@@ -37,6 +37,8 @@ def terminable() -> Generator[Termination]:
 
     def interrupt(number: int, _: FrameType | None) -> None:
         termination.number = signal.Signals(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, deaf to Ctrl-C
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)  # whoever waits for Ctrl-C, asyncio among them, is told
 
     before = signal.signal(signal.SIGTERM, interrupt)
