@@ -136,6 +136,19 @@ def test_a_run_remembers_its_settings_and_refuses_others(tmp_path: Path) -> None
         )
 
 
+def test_how_an_evaluation_acts_may_change_in_a_supervised_run_but_not_in_grpo(tmp_path: Path) -> None:
+    corpus, change = "corpus.path=there", "limits.turns=7"
+    for kind in ("sft", "grpo"):
+        (tmp_path / kind).mkdir()
+    write_run_file(tmp_path / "sft", read_sft(None, [MODEL, corpus]))
+    write_run_file(tmp_path / "sft", read_sft(None, [MODEL, corpus, change, "sampler.concurrency=3"]))
+    with pytest.raises(ConfigError, match=r"another corpus\.path: give"):
+        write_run_file(tmp_path / "sft", read_sft(None, [MODEL, "corpus.path=elsewhere"]))
+    write_run_file(tmp_path / "grpo", read_grpo(None, [MODEL]))
+    with pytest.raises(ConfigError, match=r"another limits\.turns: give"):
+        write_run_file(tmp_path / "grpo", read_grpo(None, [MODEL, change]))
+
+
 def test_every_setting_has_a_name() -> None:
     names = list(settings(GrpoConfig))
     assert {"algorithm.groups", "tasks.gym.families", "limits.turns", "kl.bounds"} <= set(names)

@@ -72,7 +72,7 @@ def write_run_file(folder: Path, config: SftConfig | GrpoConfig) -> None:
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{path} is damaged: give another folder.") from error
         names = sorted(_differing(there, now["config"]))
-        differing = [name for name in names if not name.startswith(_MAY_CHANGE)]
+        differing = [name for name in names if not name.startswith(_MAY_CHANGE[config.kind])]
         if differing:
             raise ConfigError(
                 f"{folder} holds a run with another {', '.join(differing)}: give another folder, or the "
@@ -84,7 +84,7 @@ def write_run_file(folder: Path, config: SftConfig | GrpoConfig) -> None:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): give another folder.") from error
 
 
-_MAY_CHANGE = (
+_HARMLESS = (
     "run.steps",
     "run.checkpoint_every",
     "run.keep_",
@@ -95,7 +95,11 @@ _MAY_CHANGE = (
     "evaluation.",
     "alarms.",
 )
-"""Beginnings of settings that decide nothing of what is learned."""
+_MAY_CHANGE = {
+    "grpo": _HARMLESS,
+    "sft": (*_HARMLESS, "tasks.", "toolset.", "limits.", "sampler."),  # for evaluations only
+}
+"""Beginnings of settings that decide nothing of what is learned, by the run's kind."""
 
 
 def _differing(there: object, here: object, place: str = "") -> set[str]:
