@@ -28,7 +28,8 @@ with terminable() as termination:
     [
         (signal.SIGINT, False, 130),
         (signal.SIGTERM, False, 143),
-        (signal.SIGTERM, True, 143),  # a shell's background job ignores Ctrl-C
+        (signal.SIGINT, True, 130),  # as a script's background job is born
+        (signal.SIGTERM, True, 143),
     ],
 )
 def test_what_a_command_holds_open_is_closed_by_either_signal(

@@ -29,7 +29,10 @@ class Termination:
 
 @contextmanager
 def terminable() -> Generator[Termination]:
-    """Within, SIGTERM is a KeyboardInterrupt too; in another thread than the main one nothing changes."""
+    """Within, SIGTERM is a KeyboardInterrupt too, and Ctrl-C is heard even by a script's background job.
+
+    In another thread than the main one nothing changes.
+    """
     termination = Termination()
     if threading.current_thread() is not threading.main_thread():
         yield termination
@@ -37,10 +40,10 @@ def terminable() -> Generator[Termination]:
 
     def interrupt(number: int, _: FrameType | None) -> None:
         termination.number = signal.Signals(number)
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, deaf to Ctrl-C
-            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)  # whoever waits for Ctrl-C, asyncio among them, is told
 
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background job is deaf by birth
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield termination
