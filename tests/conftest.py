@@ -1,6 +1,7 @@
 """What holds for every test: the surroundings of the shell that runs them do not reach a debuggee."""
 
 import os
+import signal
 
 for variable in (
     "PYTHONUNBUFFERED",
@@ -13,3 +14,6 @@ for variable in (
     "PYTEST_XDIST_TESTRUNUID",
 ):
     os.environ.pop(variable, None)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's background job, and so all its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
