@@ -7,26 +7,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from pdb_agent.command_ending import run_to_its_end
 from pdb_agent.command_lines import compare, demo, doctor, export, fix, report, run, tasks, view
 from pdb_agent.command_lines import eval as evaluate
 from pdb_agent.errors import AgentError
-from pdb_agent.termination import terminable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status: 0 when all is well, 1 when not, 2 for what was asked wrongly."""
     arguments = _parser().parse_args(argv)
-    with terminable() as termination:
-        try:
-            return arguments.run(arguments)
-        except AgentError as error:
-            sys.stderr.write(f"pdb-agent: {error}\n")
-            return 2
-        except KeyboardInterrupt:
-            return termination.exit_status
-        except BrokenPipeError:  # the reader of our output has left
-            sys.stderr.close()
-            return 1
+    return run_to_its_end("pdb-agent", lambda: arguments.run(arguments), (AgentError,))
 
 
 def _parser() -> argparse.ArgumentParser:

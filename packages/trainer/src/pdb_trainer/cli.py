@@ -8,8 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from pdb_agent.command_ending import run_to_its_end
 from pdb_agent.errors import AgentError
-from pdb_agent.termination import terminable
 
 from pdb_trainer.command_lines import corpus, dry_run, export, grpo, inspect, lab, models, probe, sft
 from pdb_trainer.errors import TrainerError
@@ -20,17 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # sandboxes are forked beside it
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # ours say more
-    with terminable() as termination:
-        try:
-            return arguments.run(arguments)
-        except (TrainerError, AgentError) as error:
-            sys.stderr.write(f"pdb-trainer: {error}\n")
-            return 2
-        except KeyboardInterrupt:
-            return termination.exit_status
-        except BrokenPipeError:  # the reader of our output has left
-            sys.stderr.close()
-            return 1
+    return run_to_its_end("pdb-trainer", lambda: arguments.run(arguments), (TrainerError, AgentError))
 
 
 def _parser() -> argparse.ArgumentParser:

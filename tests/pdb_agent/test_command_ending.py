@@ -6,7 +6,7 @@ import pytest
 
 PROGRAM = """
 import sys, anyio
-from pdb_agent.termination import terminable
+from pdb_agent.command_ending import run_to_its_end
 
 async def main():
     try:
@@ -15,11 +15,7 @@ async def main():
     finally:
         print("closed", flush=True)
 
-with terminable() as termination:
-    try:
-        anyio.run(main)
-    except KeyboardInterrupt:
-        sys.exit(termination.exit_status)
+sys.exit(run_to_its_end("program", lambda: anyio.run(main), ()))
 """
 
 
